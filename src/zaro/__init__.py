@@ -1,0 +1,1 @@
+"""Reads Zarr and kerchunk reference sets at the speed of the machine."""

@@ -1,0 +1,1 @@
+"""From stored bytes to values: the chain, and who decodes each step."""

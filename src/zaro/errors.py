@@ -1,0 +1,172 @@
+"""Every error that zaro raises on purpose, in one tree.
+
+```text
+ZaroError
+├── NodeNotFoundError (KeyError)         no array or group at that path
+├── MetadataError (ValueError)           a metadata document is not what its format asks for
+│   └── UnsupportedError                 it is, but asks for a codec, type or extension that zaro lacks
+├── ReferenceSetError (ValueError)       a reference set contradicts itself or its format
+│   ├── TemplateError                    a template or expression outside the grammar
+│   └── GeneratorError                   a generator contradicts itself
+├── SelectionError (IndexError)          a selection that does not fit the array
+├── StoreError (OSError)                 a store, file or server did not give what was asked for
+└── ChunkError (OSError)                 one chunk could not be read
+    ├── MissingChunkError (KeyError)     absent, and the caller asked to be told
+    └── CorruptChunkError (ValueError)   its bytes do not decode to the chunk that metadata promises
+```
+
+Each leaf is also the builtin that its caller already catches. Facts are attributes, and errors
+pickle, since they cross process borders.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "ChunkError",
+    "CorruptChunkError",
+    "GeneratorError",
+    "MetadataError",
+    "MissingChunkError",
+    "NodeNotFoundError",
+    "ReferenceSetError",
+    "SelectionError",
+    "StoreError",
+    "TemplateError",
+    "UnsupportedError",
+    "ZaroError",
+]
+
+
+def _rebuild(kind: type[ZaroError], args: tuple[Any, ...], facts: dict[str, Any]) -> ZaroError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(facts)
+    return error
+
+
+class ZaroError(Exception):
+    """Base of every error that zaro raises on purpose."""
+
+    def __str__(self) -> str:
+        # KeyError and OSError have ideas of their own about text
+        return str(self.args[0]) if self.args else ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # OSError rewrites args by their number, so the default would not come back the same
+        return _rebuild, (type(self), self.args, self.__dict__.copy())
+
+
+class NodeNotFoundError(ZaroError, KeyError):
+    """No array or group lies at `path` of `target`; `known` holds a few names that do."""
+
+    def __init__(self, path: str, target: str = "", known: tuple[str, ...] = ()) -> None:
+        super().__init__(path)
+        self.path, self.target, self.known = path, target, known
+
+    def __str__(self) -> str:
+        where = f" in {self.target}" if self.target else ""
+        known = f"; there are {', '.join(map(repr, self.known))}" if self.known else ""
+        return f"no array or group at {self.path!r}{where}{known}"
+
+
+class MetadataError(ZaroError, ValueError):
+    """A metadata document is broken: which `document`, which `member`, for what `reason`."""
+
+    def __init__(self, document: str, member: str, reason: str) -> None:
+        super().__init__(reason)
+        self.document, self.member, self.reason = document, member, reason
+
+    def __str__(self) -> str:
+        return f"{self.document}: {self.member} {self.reason}" if self.member else f"{self.document}: {self.reason}"
+
+
+class UnsupportedError(MetadataError):
+    """A document asks for a codec, data type or extension that zaro does not have."""
+
+
+class ReferenceSetError(ZaroError, ValueError):
+    """A reference set is broken: which `document`, at which `place` (key, field or byte), for what `reason`."""
+
+    def __init__(self, document: str, place: str, reason: str) -> None:
+        super().__init__(reason)
+        self.document, self.place, self.reason = document, place, reason
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.document, self.place, self.reason) if part)
+
+
+class TemplateError(ReferenceSetError):
+    """A template or expression lies outside the grammar that zaro evaluates; the reason quotes it."""
+
+
+class GeneratorError(ReferenceSetError):
+    """A generator contradicts itself: in which `field`, at which flat `index` (None for the whole field)."""
+
+    def __init__(self, document: str, field: str, index: int | None, reason: str) -> None:
+        super().__init__(document, field if index is None else f"{field}, index {index}", reason)
+        self.field, self.index = field, index
+
+
+class SelectionError(ZaroError, IndexError):
+    """A selection does not fit the array: the message says which dimension and why."""
+
+
+class StoreError(ZaroError, OSError):
+    """A store, file or server did not give what was asked for: `url`, `reason`, `attempts` made."""
+
+    def __init__(self, url: str, reason: str, attempts: int = 1) -> None:
+        super().__init__(reason)
+        self.url, self.reason, self.attempts = url, reason, attempts
+
+    def __str__(self) -> str:
+        tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
+        return f"{self.url}: {self.reason}{tries}"
+
+
+class ChunkError(ZaroError, OSError):
+    """One chunk could not be read.
+
+    Attributes
+    ----------
+    node : str
+        Path of the array.
+    key : str
+        Key of the chunk below the array, as `0.5.3` or `c/0/5/3`.
+    file : str
+        File, URL or store in which its bytes should lie.
+    offset, length : int or None
+        Its span in bytes; None where the whole file is the chunk.
+    reason : str
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        node: str = "",
+        key: str = "",
+        file: str = "",
+        offset: int | None = None,
+        length: int | None = None,
+    ) -> None:
+        super().__init__(reason)
+        self.reason, self.node, self.key, self.file = reason, node, key, file
+        self.offset, self.length = offset, length
+
+    def __str__(self) -> str:
+        name = f"{self.node}/{self.key}".strip("/")
+        if self.offset is None or self.length is None:
+            where = self.file
+        else:
+            where = f"bytes {self.offset}+{self.length} of {self.file}"
+        return ": ".join(part for part in (f"chunk {name!r}", where, self.reason) if part)
+
+
+class MissingChunkError(ChunkError, KeyError):
+    """A chunk is absent, and the caller asked for `missing="raise"`."""
+
+
+class CorruptChunkError(ChunkError, ValueError):
+    """The bytes of a chunk do not decode to the chunk that metadata promises."""

@@ -1,0 +1,92 @@
+"""What an array or group is, whichever Zarr version said so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from zaro.metadata.keys import KeyEncoding
+
+__all__ = ["ArrayMetadata", "Codec", "GroupMetadata", "NodeMetadata"]
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """One step of a codec chain, as the document names it.
+
+    `name` is the v3 name (`zstd`, `bytes`, `transpose`, `numcodecs.delta`); a codec of a v2
+    document is `numcodecs.` and its id.
+    """
+
+    name: str
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ArrayMetadata:
+    """One array. Past this room nothing asks whether the document was v2 or v3.
+
+    Attributes
+    ----------
+    shape, chunks : tuple of int
+        Elements along each dimension; `chunks` is the extent of a whole chunk.
+    dtype : numpy.dtype
+        As a reader gets it: in stored byte order for v2, native for v3.
+    fill_value : numpy scalar or None
+        What an absent chunk holds; None where a v2 document leaves it undefined (read as zero).
+    codecs : tuple of Codec
+        In the order of encoding. A v2 document's order, filters and compressor are spelled as
+        `transpose` (for order F), `bytes`, then one `numcodecs.*` each.
+    key_encoding : KeyEncoding
+        From the index of a chunk to its key.
+    dimension_names : tuple of str or None, or None
+        From `dimension_names` (v3) or the attribute `_ARRAY_DIMENSIONS` (v2).
+    attributes : dict
+    zarr_format : 2 or 3
+    """
+
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fill_value: Any
+    codecs: tuple[Codec, ...]
+    key_encoding: KeyEncoding
+    dimension_names: tuple[str | None, ...] | None = None
+    attributes: dict[str, Any] = field(default_factory=dict)
+    zarr_format: Literal[2, 3] = 3
+
+    @cached_property
+    def grid(self) -> tuple[int, ...]:
+        """Number of chunks along each dimension."""
+        return tuple(-(-size // chunk) if chunk else 0 for size, chunk in zip(self.shape, self.chunks, strict=True))
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @cached_property
+    def nchunks(self) -> int:
+        """Number of chunks in the grid."""
+        return math.prod(self.grid)
+
+    @property
+    def chunk_nbytes(self) -> int:
+        """Bytes of one decoded chunk."""
+        return math.prod(self.chunks) * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class GroupMetadata:
+    """One group: its attributes, and the documents of its members where they are consolidated in it."""
+
+    attributes: dict[str, Any] = field(default_factory=dict)
+    zarr_format: Literal[2, 3] = 3
+
+
+NodeMetadata = ArrayMetadata | GroupMetadata

@@ -1,0 +1,1 @@
+"""Which chunks does a selection touch, and in which requests are they read?"""

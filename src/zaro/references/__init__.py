@@ -1,0 +1,1 @@
+"""Which file and bytes hold each chunk? Every spelling of that table."""

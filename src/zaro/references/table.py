@@ -1,0 +1,131 @@
+"""Which file and which bytes hold each chunk of one array: the question every spelling answers.
+
+A plain Zarr store, a shard index, a kerchunk document, a Parquet partition and a generator are
+spellings of one table: chunk id -> file and span. Nothing after this room knows which it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ABSENT", "INLINE", "WHOLE", "DenseTable", "EmptyTable", "Located", "SparseTable", "Table"]
+
+ABSENT = -1
+"""File id of a chunk that the set does not list: it reads as the fill value."""
+INLINE = -2
+"""File id of a chunk whose bytes stand in the set itself: its span lies in `Located.inline`."""
+WHOLE = -1
+"""Length of a chunk that is its whole file."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Located:
+    """Where the bytes of n chunks lie.
+
+    Attributes
+    ----------
+    file_id : (n,) int32
+        Row in `files`; ABSENT or INLINE where there is none.
+    offset, length : (n,) int64
+        Span in bytes; length WHOLE for a whole file.
+    files : sequence of str
+        URLs or paths, as the set spells them after templates.
+    inline : bytes-like
+        The bytes of all inline chunks of the table, one after another.
+    """
+
+    file_id: NDArray[np.int32]
+    offset: NDArray[np.int64]
+    length: NDArray[np.int64]
+    files: Sequence[str]
+    inline: bytes | bytearray | memoryview | NDArray[np.uint8] = b""
+
+
+class Table(Protocol):
+    """Where the chunks of one array lie. Ids count chunks from 0 in C order of the chunk grid."""
+
+    @property
+    def nchunks(self) -> int:
+        """Number of ids: the product of the chunk grid."""
+        ...
+
+    def locate(self, ids: NDArray[np.int64]) -> Located:
+        """Find many chunks at once, in any order, repeats allowed; each id in `[0, nchunks)`."""
+        ...
+
+    def listed(self) -> NDArray[np.int64]:
+        """Ids of the chunks that exist, ascending."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DenseTable:
+    """A row for every chunk of the grid: 20 bytes each, and found by its id alone."""
+
+    file_id: NDArray[np.int32]
+    offset: NDArray[np.int64]
+    length: NDArray[np.int64]
+    files: Sequence[str]
+    inline: bytes | bytearray | memoryview | NDArray[np.uint8] = b""
+
+    @property
+    def nchunks(self) -> int:
+        """Number of ids: the product of the chunk grid."""
+        return len(self.file_id)
+
+    def locate(self, ids: NDArray[np.int64]) -> Located:
+        """Find many chunks at once; constant time each."""
+        return Located(self.file_id[ids], self.offset[ids], self.length[ids], self.files, self.inline)
+
+    def listed(self) -> NDArray[np.int64]:
+        """Ids of the chunks that exist, ascending."""
+        return np.flatnonzero(self.file_id != ABSENT).astype(np.int64, copy=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseTable:
+    """A row for every chunk that exists, by ascending id: for grids that are mostly absent."""
+
+    nchunks: int
+    ids: NDArray[np.int64]
+    file_id: NDArray[np.int32]
+    offset: NDArray[np.int64]
+    length: NDArray[np.int64]
+    files: Sequence[str]
+    inline: bytes | bytearray | memoryview | NDArray[np.uint8] = b""
+
+    def locate(self, ids: NDArray[np.int64]) -> Located:
+        """Find many chunks at once; a binary search each."""
+        if not len(self.ids):
+            return EmptyTable(self.nchunks).locate(ids)
+        row = np.searchsorted(self.ids, ids)
+        row[row == len(self.ids)] = 0
+        absent = self.ids[row] != ids
+        file_id = self.file_id[row]
+        file_id[absent] = ABSENT
+        return Located(file_id, self.offset[row], self.length[row], self.files, self.inline)
+
+    def listed(self) -> NDArray[np.int64]:
+        """Ids of the chunks that exist, ascending."""
+        return self.ids[self.file_id != ABSENT]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EmptyTable:
+    """No chunk exists."""
+
+    nchunks: int
+
+    def locate(self, ids: NDArray[np.int64]) -> Located:
+        """Every chunk is absent."""
+        n = len(ids)
+        return Located(np.full(n, ABSENT, np.int32), np.zeros(n, np.int64), np.zeros(n, np.int64), ())
+
+    def listed(self) -> NDArray[np.int64]:
+        """No ids."""
+        return np.empty(0, np.int64)

@@ -1,0 +1,1 @@
+"""The bytes of a request: local files, memory, and all that fsspec reaches."""
