@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
-__all__ = ["REASON"]
+from enum import IntEnum
+
+__all__ = ["REASON", "Status"]
+
+
+class Status(IntEnum):
+    """The answers of status.h, in its order."""
+
+    OK = 0
+    OVERFLOW = 1
+    RANGE = 2
+    ORDER = 3
+    MEMORY = 4
+    SHORT = 5
+    LONG = 6
+    HEADER = 7
+    CORRUPT = 8
+    CHECKSUM = 9
+    MISSING = 10
+    IO = 11
+    ABSENT_CHUNK = 12
+    UNSUPPORTED = 13
+    STOPPED = 14
+
 
 REASON: tuple[str, ...] = (
     "it is fine",
@@ -21,3 +44,4 @@ REASON: tuple[str, ...] = (
     "no decoder is built in for it",
     "the read was stopped",
 )
+"""A sentence for each Status, by its number."""

@@ -1,0 +1,135 @@
+#include "zaro/stitch.h"
+
+#include <string.h>
+
+static int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
+
+size_t zaro_stitch_simplify(size_t rank, zaro_walk *walk, int64_t *src_shift, int64_t *dst_shift) {
+    size_t n = 0;
+    for (size_t d = 0; d < rank; d++) {
+        zaro_walk axis = walk[d];
+        if (axis.count == 1) {
+            if (axis.src_at) {
+                *src_shift += axis.src_at[0] * axis.src_stride;
+                *dst_shift += axis.dst_at[0] * axis.dst_stride;
+            }
+            continue;
+        }
+        size_t place = n++; /* insertion sort: ranks are small, and mostly in order already */
+        for (; place > 0 && magnitude(walk[place - 1].dst_stride) < magnitude(axis.dst_stride); place--)
+            walk[place] = walk[place - 1];
+        walk[place] = axis;
+    }
+    if (n == 0)
+        return 0;
+    size_t merged = 0;
+    for (size_t d = 1; d < n; d++) {
+        zaro_walk *outer = &walk[merged], inner = walk[d];
+        if (!outer->src_at && !inner.src_at && outer->src_stride == inner.src_stride * inner.count &&
+            outer->dst_stride == inner.dst_stride * inner.count) {
+            inner.count *= outer->count;
+            *outer = inner;
+        } else
+            walk[++merged] = inner;
+    }
+    return merged + 1;
+}
+
+bool zaro_stitch_is_run(size_t rank, const zaro_walk *walk, size_t itemsize) {
+    int64_t item = (int64_t)itemsize;
+    return rank == 0 ||
+           (rank == 1 && !walk[0].src_at && walk[0].src_stride == item && walk[0].dst_stride == item);
+}
+
+#define COPY_ITEMS(type)                                                   \
+    do {                                                                   \
+        for (int64_t k = 0; k < n; k++) {                                  \
+            type item;                                                     \
+            memcpy(&item, src + k * from, sizeof item);                    \
+            memcpy(dst + k * to, &item, sizeof item);                      \
+        }                                                                  \
+    } while (0)
+
+typedef struct {
+    uint64_t half[2];
+} item16;
+
+static void copy_regular(int64_t n, size_t itemsize, const uint8_t *src, int64_t from, uint8_t *dst, int64_t to) {
+    if (from == (int64_t)itemsize && to == (int64_t)itemsize) {
+        memcpy(dst, src, (size_t)n * itemsize);
+        return;
+    }
+    switch (itemsize) {
+    case 1: COPY_ITEMS(uint8_t); break;
+    case 2: COPY_ITEMS(uint16_t); break;
+    case 4: COPY_ITEMS(uint32_t); break;
+    case 8: COPY_ITEMS(uint64_t); break;
+    case 16: COPY_ITEMS(item16); break;
+    default:
+        for (int64_t k = 0; k < n; k++)
+            memcpy(dst + k * to, src + k * from, itemsize);
+    }
+}
+
+static void copy_axis(const zaro_walk *axis, size_t itemsize, const uint8_t *src, uint8_t *dst) {
+    if (!axis->src_at) {
+        copy_regular(axis->count, itemsize, src, axis->src_stride, dst, axis->dst_stride);
+        return;
+    }
+    for (int64_t k = 0; k < axis->count; k++)
+        memcpy(dst + axis->dst_at[k] * axis->dst_stride, src + axis->src_at[k] * axis->src_stride, itemsize);
+}
+
+void zaro_stitch_copy(size_t rank, const zaro_walk *walk, size_t itemsize, const uint8_t *src, uint8_t *dst) {
+    if (rank == 0) {
+        memcpy(dst, src, itemsize);
+        return;
+    }
+    if (rank == 1) {
+        copy_axis(walk, itemsize, src, dst);
+        return;
+    }
+    for (int64_t k = 0; k < walk->count; k++) {
+        int64_t from = walk->src_at ? walk->src_at[k] : k, to = walk->src_at ? walk->dst_at[k] : k;
+        zaro_stitch_copy(rank - 1, walk + 1, itemsize, src + from * walk->src_stride, dst + to * walk->dst_stride);
+    }
+}
+
+static void fill_regular(int64_t n, size_t itemsize, const uint8_t *value, uint8_t *dst, int64_t to) {
+    bool uniform = true;
+    for (size_t b = 1; b < itemsize; b++)
+        uniform = uniform && value[b] == value[0];
+    if (to == (int64_t)itemsize && uniform) {
+        memset(dst, value[0], (size_t)n * itemsize);
+        return;
+    }
+    if (to == (int64_t)itemsize && n > 1) { /* double what is there until all is */
+        size_t done = itemsize, all = (size_t)n * itemsize;
+        memcpy(dst, value, itemsize);
+        while (done < all) {
+            size_t more = done < all - done ? done : all - done;
+            if (more > 4096 - 4096 % itemsize && itemsize <= 4096)
+                more = 4096 - 4096 % itemsize; /* stay in the first-level cache */
+            memcpy(dst + done, dst, more);
+            done += more;
+        }
+        return;
+    }
+    for (int64_t k = 0; k < n; k++)
+        memcpy(dst + k * to, value, itemsize);
+}
+
+void zaro_stitch_fill(size_t rank, const zaro_walk *walk, size_t itemsize, const uint8_t *value, uint8_t *dst) {
+    if (rank == 0) {
+        memcpy(dst, value, itemsize);
+        return;
+    }
+    if (rank == 1 && !walk->dst_at) {
+        fill_regular(walk->count, itemsize, value, dst, walk->dst_stride);
+        return;
+    }
+    for (int64_t k = 0; k < walk->count; k++) {
+        int64_t to = walk->dst_at ? walk->dst_at[k] : k;
+        zaro_stitch_fill(rank - 1, walk + 1, itemsize, value, dst + to * walk->dst_stride);
+    }
+}

@@ -1,0 +1,45 @@
+"""Settings of the process: how many threads read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+__all__ = ["set_threads", "threads", "threads_set_to"]
+
+_threads: int | None = None
+
+
+def _of_the_machine() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not every system tells which processors are ours
+        return os.cpu_count() or 1
+
+
+def threads() -> int:
+    """Threads that take part in one read: as set, else `ZARO_THREADS`, else one for each processor."""
+    if _threads is not None:
+        return _threads
+    asked = os.environ.get("ZARO_THREADS", "")
+    return int(asked) if asked.isdigit() and int(asked) > 0 else _of_the_machine()
+
+
+def set_threads(n: int | None) -> None:
+    """Let `n` threads take part in each read from now on; None goes back to what the machine has."""
+    global _threads  # noqa: PLW0603 - the one setting of the process
+    if n is not None and n < 1:
+        raise ValueError(f"{n} threads; at least 1 is needed")
+    _threads = n
+
+
+@contextlib.contextmanager
+def threads_set_to(n: int) -> Iterator[None]:
+    """Let `n` threads take part in reads within a `with` block."""
+    before = _threads
+    set_threads(n)
+    try:
+        yield
+    finally:
+        set_threads(before)

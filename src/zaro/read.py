@@ -1,0 +1,431 @@
+"""Run a plan: fetch, decode, stitch. The only home of threads.
+
+Chunks that lie in local files, by key or by span, are read by a kernel, a batch per call, on every
+thread at once. Others are fetched as bytes first; codecs that no kernel serves run in Python before
+the kernel takes over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zaro import config
+from zaro._core.read import PathTable, Read, Worker
+from zaro._core.reason import REASON, Status
+from zaro.codecs.chain import Chain
+from zaro.errors import ChunkError, CorruptChunkError, MissingChunkError, SelectionError, StoreError
+from zaro.metadata.model import ArrayMetadata
+from zaro.plan.chunks import Plan, PointsPlan
+from zaro.references.plain import KeyTable
+from zaro.references.table import ABSENT, INLINE, Located, Table
+from zaro.stores.base import Bytes
+from zaro.stores.local import LocalStore
+from zaro.stores.targets import Targets
+
+__all__ = ["Source", "read"]
+
+# a read of less than this is done before another thread has woken
+_WORTH_A_THREAD = 1 << 19
+# chunks whose bytes are in memory at a time, for each thread
+_BATCH_BYTES = 32 << 20
+# workers with more room than this are not kept for the next read
+_KEPT_ROOM = 32 << 20
+
+_CORRUPT = {Status.SHORT, Status.LONG, Status.HEADER, Status.CORRUPT, Status.CHECKSUM}
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """All that reading one array needs: what it is, where its chunks lie, how they decode."""
+
+    node: str
+    metadata: ArrayMetadata
+    chain: Chain
+    table: Table
+    targets: Targets
+    missing: Literal["fill", "warn", "raise"] = "fill"
+    paths: dict[int, PathTable] = field(default_factory=dict, repr=False)
+
+    def path_table(self, files: Sequence[str]) -> PathTable:
+        """Paths of a table's files, kept from read to read."""
+        known = self.paths.get(id(files))
+        if known is None or known.n != len(files):
+            known = self.paths[id(files)] = PathTable(len(files))
+        return known
+
+
+# ---- threads ----------------------------------------------------------------------------------
+
+_pool: ThreadPoolExecutor | None = None
+_pool_size = 0
+_workers: deque[Worker] = deque(maxlen=256)
+
+
+def _forget_threads() -> None:
+    global _pool, _pool_size  # noqa: PLW0603 - a child process has none of its parent's threads
+    _pool, _pool_size = None, 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+def _helpers(n: int) -> ThreadPoolExecutor:
+    global _pool, _pool_size  # noqa: PLW0603 - one pool for the process, as large as was ever asked
+    if _pool is None or _pool_size < n:
+        _pool, _pool_size = ThreadPoolExecutor(n, thread_name_prefix="zaro"), n
+    return _pool
+
+
+def _with_worker(take_part: Callable[[Worker], None]) -> None:
+    try:
+        worker = _workers.pop()
+    except IndexError:
+        worker = Worker()
+    take_part(worker)
+    if worker.nbytes <= _KEPT_ROOM:
+        _workers.append(worker)
+
+
+def _on_threads(take_part: Callable[[Worker], None], stop: Callable[[], None], n: int) -> None:
+    """Let this thread and n - 1 others take part; helpers that come too late are let go."""
+    helpers: list[Future[None]] = []
+    if n > 1:
+        pool = _helpers(config.threads() - 1)
+        with contextlib.suppress(RuntimeError):  # while the interpreter shuts down there are no helpers
+            helpers.extend(pool.submit(_with_worker, take_part) for _ in range(n - 1))
+    try:
+        _with_worker(take_part)
+    except BaseException:
+        stop()
+        raise
+    finally:
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
+
+
+def _thread_count(n_task: int, block_nbytes: int) -> int:
+    if n_task < 2 or n_task * block_nbytes < _WORTH_A_THREAD:
+        return 1
+    return min(config.threads(), n_task)
+
+
+# ---- reading ----------------------------------------------------------------------------------
+
+
+def read(source: Source, plan: Plan | PointsPlan, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Read what a plan describes.
+
+    Parameters
+    ----------
+    out : ndarray, optional
+        Receives the result: of the plan's shape and the array's dtype, any strides.
+
+    Returns
+    -------
+    ndarray
+        Of the plan's shape; `out` itself where given.
+
+    Raises
+    ------
+    ChunkError
+        A chunk is listed and cannot be read, or (`missing="raise"`) is absent.
+    """
+    dtype = source.metadata.dtype
+    if out is None:
+        out = np.empty(plan.shape, dtype)
+    else:
+        _check_output(out, plan, dtype)
+    if out.size == 0 or plan.n_task == 0:
+        return out
+    target = out
+    if isinstance(plan, PointsPlan) and not out.flags.c_contiguous:
+        target = np.empty(plan.shape, dtype)
+    absent = _read_objects(source, plan, target) if dtype.hasobject else _read_blocks(source, plan, target)
+    if target is not out:
+        out[...] = target
+    if absent and source.missing == "warn":
+        warnings.warn(f"{absent} chunks of {source.node!r} are absent and read as the fill value", stacklevel=3)
+    return out
+
+
+def _check_output(out: NDArray[Any], plan: Plan | PointsPlan, dtype: np.dtype[Any]) -> None:
+    if out.shape != plan.shape or out.dtype != dtype:
+        raise SelectionError(f"out has shape {out.shape} and type {out.dtype}; {plan.shape} and {dtype} are needed")
+    if not out.flags.writeable:
+        raise SelectionError("out is read-only")
+
+
+def _read_blocks(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:
+    """Read blocks of fixed-width items with the kernel; returns how many chunks were absent."""
+    if isinstance(source.table, KeyTable) and isinstance(source.table.store, LocalStore) and not source.chain.foreign:
+        return _run_keys(source, plan, out, source.table, source.table.store)
+    located = source.table.locate(plan.ids())
+    if source.chain.foreign or isinstance(source.table, KeyTable):
+        return _run_fetched(source, plan, out, located, None)
+    paths = source.path_table(located.files)
+    elsewhere = _name_files(source, located, paths)
+    if not elsewhere:
+        return _run_files(source, plan, out, located, paths, None)
+    away = np.isin(located.file_id, list(elsewhere))
+    absent = _run_files(source, plan, out, _rows(located, ~away), paths, np.flatnonzero(~away))
+    return absent + _run_fetched(source, plan, out, located, np.flatnonzero(away))
+
+
+def _name_files(source: Source, located: Located, paths: PathTable) -> set[int]:
+    """Give the kernel the paths that it needs; returns the files that are not local."""
+    elsewhere = set()
+    for file_id in paths.unset(located.file_id):
+        local = source.targets.local_path(located.files[file_id])
+        if local is None:
+            elsewhere.add(file_id)
+        else:
+            paths.set(file_id, os.fsencode(local))
+    return elsewhere
+
+
+def _rows(located: Located, mask: NDArray[np.bool_]) -> Located:
+    return Located(
+        located.file_id[mask], located.offset[mask], located.length[mask], located.files, located.inline
+    )
+
+
+def _kernel(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> Read:
+    metadata = source.metadata
+    by_points = isinstance(plan, PointsPlan)
+    everything = np.empty((0, 6), np.int64)
+    return Read(
+        [(everything, None, None, 0)] * metadata.ndim if by_points else plan.rows(out),  # type: ignore[union-attr]
+        source.chain.order if source.chain.order is not None else tuple(range(metadata.ndim)),
+        metadata.dtype.itemsize,
+        out,
+        _fill_bytes(metadata),
+        source.chain.kernel,
+        source.missing == "raise",
+        (plan.begin, plan.index, plan.source, plan.target, plan.block) if isinstance(plan, PointsPlan) else None,
+    )
+
+
+def _fill_bytes(metadata: ArrayMetadata) -> bytes:
+    value = np.zeros((), metadata.dtype) if metadata.fill_value is None else np.empty((), metadata.dtype)
+    if metadata.fill_value is not None:
+        value[()] = metadata.fill_value
+    return value.tobytes()
+
+
+def _run_keys(
+    source: Source, plan: Plan | PointsPlan, out: NDArray[Any], table: KeyTable, store: LocalStore
+) -> int:
+    kernel = _kernel(source, plan, out)
+    prefix, encoding = table.prefix, table.encoding
+    kernel.from_keys(
+        store.handle, os.fsencode(prefix + (encoding.prefix if table.grid else encoding.key(()))), encoding.separator
+    )
+    _run(kernel, source, plan, None)
+    return kernel.absent
+
+
+def _run_files(
+    source: Source,
+    plan: Plan | PointsPlan,
+    out: NDArray[Any],
+    located: Located,
+    paths: PathTable,
+    tasks: NDArray[np.int64] | None,
+) -> int:
+    kernel = _kernel(source, plan, out)
+    inline = np.frombuffer(located.inline, np.uint8)
+    kernel.from_files(
+        np.ascontiguousarray(located.file_id),
+        np.ascontiguousarray(located.offset),
+        np.ascontiguousarray(located.length),
+        paths,
+        inline,
+        tasks,
+    )
+    _run(kernel, source, plan, tasks)
+    return kernel.absent
+
+
+def _run(kernel: Read, source: Source, plan: Plan | PointsPlan, tasks: NDArray[np.int64] | None) -> None:
+    n = plan.n_task if tasks is None else len(tasks)
+    _on_threads(kernel.run, kernel.stop, _thread_count(n, source.metadata.chunk_nbytes))
+    if kernel.error is not None:
+        raise _error(source, plan, kernel, tasks)
+
+
+def _run_fetched(
+    source: Source,
+    plan: Plan | PointsPlan,
+    out: NDArray[Any],
+    located: Located,
+    tasks: NDArray[np.int64] | None,
+) -> int:
+    """Fetch the bytes of chunks batch by batch, decode what only Python can, and hand over to the kernel."""
+    todo = np.arange(plan.n_task) if tasks is None else tasks
+    size = max(1, min(256, _BATCH_BYTES // max(source.metadata.chunk_nbytes, 1)))
+    batches = deque(todo[k : k + size] for k in range(0, len(todo), size))
+    absent = 0
+
+    def take_part(worker: Worker) -> None:
+        nonlocal absent
+        while True:
+            try:
+                batch = batches.popleft()
+            except IndexError:
+                return
+            kernel = _kernel(source, plan, out)
+            kernel.from_memory(_fetch(source, plan, located, batch, decode=True), batch)
+            kernel.run(worker)
+            if kernel.error is not None:
+                batches.clear()
+                raise _error(source, plan, kernel, batch)
+            absent += kernel.absent
+
+    _on_threads(take_part, batches.clear, _thread_count(len(todo), source.metadata.chunk_nbytes))
+    return absent
+
+
+def _fetch(
+    source: Source, plan: Plan | PointsPlan, located: Located, tasks: NDArray[np.int64], *, decode: bool
+) -> list[Bytes | None]:
+    """The bytes of some chunks, None for absent ones; decoded as far as Python must, if asked."""
+    found: list[Bytes | None] = []
+    for task in tasks.tolist():
+        try:
+            stored = _stored(source, located, task)
+            if decode and stored is not None:
+                for step in source.chain.foreign:
+                    stored = step.decode(stored)
+        except Exception as err:  # whatever a codec of others raises becomes an error that names the chunk
+            raise _chunk_error(source, plan, task, err) from err
+        found.append(stored)
+    return found
+
+
+def _stored(source: Source, located: Located, task: int) -> Bytes | None:
+    if isinstance(source.table, KeyTable):
+        return source.table.store.get(located.files[task])
+    file_id, offset, length = (int(column[task]) for column in (located.file_id, located.offset, located.length))
+    if file_id == ABSENT:
+        return None
+    if file_id == INLINE:
+        return memoryview(located.inline)[offset : offset + length]
+    return source.targets.read([(located.files[file_id], offset, None if length < 0 else length)])[0]
+
+
+def _read_objects(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:
+    """Blocks of Python objects: decoded chunk by chunk, and placed by NumPy."""
+    located = source.table.locate(plan.ids())
+    fill = source.metadata.fill_value
+    flat = out.reshape(-1) if isinstance(plan, PointsPlan) else out
+    absent = 0
+    for task in range(plan.n_task):
+        stored = _fetch(source, plan, located, np.array([task]), decode=True)[0]
+        block = None
+        if stored is None:
+            absent += 1
+            if source.missing == "raise":
+                raise MissingChunkError(REASON[Status.ABSENT_CHUNK], **_facts(source, plan, task))
+        else:
+            block = _object_block(source, plan, task, stored)
+        if isinstance(plan, PointsPlan):
+            here = slice(plan.begin[task], plan.begin[task + 1])
+            flat[plan.target[here]] = fill if block is None else block.reshape(-1)[plan.source[here]]
+        else:
+            _place(plan, task, flat, fill, block)
+    return absent
+
+
+def _object_block(source: Source, plan: Plan | PointsPlan, task: int, stored: Bytes) -> NDArray[Any]:
+    assert source.chain.blocks is not None
+    try:
+        return source.chain.blocks(stored)
+    except Exception as err:  # as in _fetch
+        raise _chunk_error(source, plan, task, err) from err
+
+
+def _place(plan: Plan, task: int, out: NDArray[Any], fill: Any, block: NDArray[Any] | None) -> None:
+    """Put one block, or the fill value, where the plan wants it."""
+    where: list[Any] = []
+    what: list[Any] = []
+    numbers = np.unravel_index(task, [len(axis.segments) for axis in plan.axes])
+    for axis, number in zip(plan.axes, numbers, strict=True):
+        _, _, begin, step, count, to = axis.segments[number].tolist()
+        if axis.source is not None and axis.target is not None:
+            what.append(axis.source[begin : begin + count])
+            where.append(axis.target[begin : begin + count])
+        else:
+            what.append(begin + step * np.arange(count))
+            where.append(np.arange(to, to + count))
+    kept = [k for k, axis in enumerate(plan.axes) if not axis.dropped]
+    to_place = np.ix_(*(where[k] for k in kept)) if kept else ()
+    if block is None:
+        out[to_place] = fill
+        return
+    part = block[np.ix_(*what)] if what else block
+    out[to_place] = part.reshape([len(where[k]) for k in kept]) if kept else part.reshape(-1)[0]
+
+
+# ---- errors -----------------------------------------------------------------------------------
+
+
+def _facts(source: Source, plan: Plan | PointsPlan, task: int) -> dict[str, Any]:
+    """Node, key, file and span of one chunk, for its error."""
+    ids = plan.ids()[task : task + 1]
+    located = source.table.locate(ids)
+    chunk = int(ids[0])
+    index = tuple(int(i) for i in np.unravel_index(chunk, source.metadata.grid)) if source.metadata.grid else ()
+    facts: dict[str, Any] = {"node": source.node, "key": source.metadata.key_encoding.key(index)}
+    file_id, offset, length = int(located.file_id[0]), int(located.offset[0]), int(located.length[0])
+    if isinstance(source.table, KeyTable):
+        facts["file"] = f"{source.table.store.url}/{located.files[0]}"
+    elif file_id >= 0:
+        facts["file"] = source.targets.describe(located.files[file_id])
+        if length >= 0:
+            facts |= {"offset": offset, "length": length}
+    elif file_id == INLINE:
+        facts["file"] = "inline data of the reference set"
+    return facts
+
+
+def _chunk_error(source: Source, plan: Plan | PointsPlan, task: int, err: Exception) -> ChunkError:
+    if isinstance(err, ChunkError):
+        return err
+    facts = _facts(source, plan, task)
+    if isinstance(err, FileNotFoundError):
+        return ChunkError("the file does not exist", **facts)
+    if isinstance(err, (StoreError, OSError)):
+        return ChunkError(str(err), **facts)
+    return CorruptChunkError(f"{type(err).__name__}: {err}", **facts)
+
+
+def _error(source: Source, plan: Plan | PointsPlan, kernel: Read, tasks: NDArray[np.int64] | None) -> ChunkError:
+    assert kernel.error is not None
+    status, k, step, code, got = kernel.error
+    task = int(k if tasks is None else tasks[k])
+    facts = _facts(source, plan, task)
+    reason = REASON[status]
+    if status == Status.ABSENT_CHUNK:
+        return MissingChunkError(reason, **facts)
+    if status == Status.IO or (status == Status.MISSING and code not in (0, errno.ENOENT)):
+        return ChunkError(os.strerror(code), **facts)
+    if status not in _CORRUPT:
+        return ChunkError(reason, **facts)
+    if source.chain.kernel.names:
+        reason = f"{source.chain.kernel.names[min(step, len(source.chain.kernel.names) - 1)]}: {reason}"
+    have = f" ({got} bytes are stored)" if got >= 0 else ""
+    block = f"{source.metadata.chunk_nbytes} bytes decoded are expected"
+    return CorruptChunkError(f"{reason}{have}; {block}", **facts)
