@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from zaro.metadata.grid import Runs
 from zaro.metadata.keys import KeyEncoding
 
 __all__ = ["ArrayMetadata", "Codec", "GroupMetadata", "NodeMetadata"]
@@ -20,11 +21,12 @@ class Codec:
     """One step of a codec chain, as the document names it.
 
     `name` is the v3 name (`zstd`, `bytes`, `transpose`, `numcodecs.delta`); a codec of a v2
-    document is `numcodecs.` and its id.
+    document is `numcodecs.` and its id. Whoever lacks a codec with `must_understand` false may leave it out.
     """
 
     name: str
     configuration: Mapping[str, Any] = field(default_factory=dict)
+    must_understand: bool = True
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,9 @@ class ArrayMetadata:
         From `dimension_names` (v3) or the attribute `_ARRAY_DIMENSIONS` (v2).
     attributes : dict
     zarr_format : 2 or 3
+    edges : tuple of Runs, or None
+        Extents of the chunks along each axis of a rectilinear grid, `chunks` being the largest; None where
+        all chunks are alike.
     """
 
     shape: tuple[int, ...]
@@ -59,11 +64,16 @@ class ArrayMetadata:
     dimension_names: tuple[str | None, ...] | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
     zarr_format: Literal[2, 3] = 3
+    edges: tuple[Runs, ...] | None = None
 
     @cached_property
     def grid(self) -> tuple[int, ...]:
         """Number of chunks along each dimension."""
-        return tuple(-(-size // chunk) if chunk else 0 for size, chunk in zip(self.shape, self.chunks, strict=True))
+        if self.edges is not None:
+            return tuple(map(len, self.edges))
+        return tuple(
+            -(-size // chunk) if chunk else 0 for size, chunk in zip(self.shape, self.chunks, strict=True)
+        )
 
     @property
     def ndim(self) -> int:
@@ -83,10 +93,19 @@ class ArrayMetadata:
 
 @dataclass(frozen=True)
 class GroupMetadata:
-    """One group: its attributes, and the documents of its members where they are consolidated in it."""
+    """One group.
+
+    Attributes
+    ----------
+    attributes : dict
+    zarr_format : 2 or 3
+    consolidated : mapping, or None
+        Where a v3 group carries them: the documents of all nodes below it, by key below it (`sst/zarr.json`).
+    """
 
     attributes: dict[str, Any] = field(default_factory=dict)
     zarr_format: Literal[2, 3] = 3
+    consolidated: Mapping[str, Mapping[str, Any]] | None = None
 
 
 NodeMetadata = ArrayMetadata | GroupMetadata

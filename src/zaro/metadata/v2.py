@@ -1,0 +1,115 @@
+"""Documents of format 2: `.zarray` or `.zgroup`, each with its `.zattrs`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from zaro.metadata.documents import Document
+from zaro.metadata.dtype import TEXT, dtype_v2
+from zaro.metadata.fill import fill_value
+from zaro.metadata.grid import check_sizes, even_chunks, extents
+from zaro.metadata.keys import KeyEncoding
+from zaro.metadata.model import ArrayMetadata, Codec, GroupMetadata
+
+__all__ = ["array_v2", "group_v2"]
+
+_KEYS: dict[object, KeyEncoding] = {sep: KeyEncoding("v2", sep) for sep in (".", "/")}
+_KEYS[None] = _KEYS["."]
+_OBJECTS = {"vlen-utf8": "text", "vlen-bytes": "bytes"}
+
+
+def array_v2(array: Document, attributes: Document | None) -> ArrayMetadata:
+    """Read `.zarray` and its `.zattrs`. Members that format 2 does not name are ignored, as it allows."""
+    _format(array)
+    shape = extents(array, "shape", array.need("shape", "a list of integers"))
+    chunks = even_chunks(array, "chunks", array.need("chunks", "a list of integers"), shape)
+    stages = _stages(array)
+    dtype = dtype_v2(array, "dtype", array.need("dtype", "a NumPy type string"))
+    objects = "any"
+    if dtype.hasobject:
+        objects = next((_OBJECTS[stage.name[10:]] for stage in stages if stage.name[10:] in _OBJECTS), "any")
+        dtype = TEXT if objects == "text" else dtype
+    check_sizes(array, shape, chunks, "chunks", dtype.itemsize)
+    separator = array.members.get("dimension_separator")
+    if separator not in (None, ".", "/"):
+        raise array.bad("dimension_separator", separator, '"." or "/"')
+    fill = array.members.get("fill_value")
+    attrs = dict(attributes.members) if attributes else {}
+    return ArrayMetadata(
+        shape=shape,
+        chunks=chunks,
+        dtype=dtype,
+        fill_value=None if fill is None else fill_value(array, fill, dtype, objects=objects),
+        codecs=_codecs(array, dtype, len(shape), stages),
+        key_encoding=_KEYS[separator],
+        dimension_names=_dimension_names(attrs.get("_ARRAY_DIMENSIONS"), len(shape)),
+        attributes=attrs,
+        zarr_format=2,
+    )
+
+
+def group_v2(group: Document, attributes: Document | None) -> GroupMetadata:
+    """Read `.zgroup` and its `.zattrs`."""
+    _format(group)
+    return GroupMetadata(attributes=dict(attributes.members) if attributes else {}, zarr_format=2)
+
+
+def _format(document: Document) -> None:
+    found = document.need("zarr_format", "2")
+    if type(found) is not int or found != 2:
+        raise document.bad("zarr_format", found, "2")
+
+
+def _stages(array: Document) -> list[Codec]:
+    """Read the filters, then the compressor."""
+    filters = array.members.get("filters")
+    if filters is not None and not isinstance(filters, list | tuple):
+        raise array.bad("filters", filters, "a list of codecs, or null")
+    stages = [_stage(array, f"filters[{k}]", found) for k, found in enumerate(filters or ())]
+    compressor = array.members.get("compressor")
+    if compressor is not None:
+        stages.append(_stage(array, "compressor", compressor))
+    return stages
+
+
+def _stage(array: Document, member: str, found: object) -> Codec:
+    if not isinstance(found, Mapping):
+        raise array.bad(member, found, "an object with the id of a codec")
+    if not isinstance(found.get("id"), str):
+        raise array.bad(f"{member}.id", found.get("id"), "the id of a codec")
+    return Codec(f"numcodecs.{found['id']}", {key: value for key, value in found.items() if key != "id"})
+
+
+def _codecs(array: Document, dtype: np.dtype[Any], ndim: int, stages: list[Codec]) -> tuple[Codec, ...]:
+    order = array.members.get("order", "C")
+    if order not in ("C", "F"):
+        raise array.bad("order", order, '"C" or "F"')
+    first: list[Codec] = []
+    if order == "F" and ndim > 1:
+        first.append(Codec("transpose", {"order": list(range(ndim))[::-1]}))
+    if not dtype.hasobject:  # objects have no bytes until a filter makes some
+        first.append(_BYTES[dtype.byteorder])
+    elif not stages:
+        raise array.bad("filters", None, "a filter that turns objects into bytes, as vlen-utf8")
+    return (*first, *stages)
+
+
+def _endian(byteorder: str) -> Literal["little", "big"]:
+    return "big" if byteorder == ">" or (byteorder == "=" and np.little_endian is False) else "little"
+
+
+_BYTES = {order: Codec("bytes", {"endian": _endian(order)}) for order in "<>="} | {"|": Codec("bytes")}
+
+
+def _dimension_names(names: object, ndim: int) -> tuple[str, ...] | None:
+    """Read xarray's attribute; None unless it has one name for each dimension: attributes are the user's."""
+    if (
+        isinstance(names, list | tuple)
+        and len(names) == ndim
+        and all(isinstance(name, str) for name in names)
+    ):
+        return tuple(names)
+    return None
