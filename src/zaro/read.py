@@ -393,12 +393,19 @@ def _facts(source: Source, plan: Plan | PointsPlan, task: int) -> dict[str, Any]
     if isinstance(source.table, KeyTable):
         facts["file"] = f"{source.table.store.url}/{located.files[0]}"
     elif file_id >= 0:
-        facts["file"] = source.targets.describe(located.files[file_id])
+        facts["file"] = _describe_file(located.files, file_id)
         if length >= 0:
             facts |= {"offset": offset, "length": length}
     elif file_id == INLINE:
         facts["file"] = "inline data of the reference set"
     return facts
+
+
+def _describe_file(files: Sequence[str], file_id: int) -> str:
+    """The file for a message: every place where it was looked for."""
+    places = getattr(files, "places", None)
+    url = files[file_id]
+    return url if places is None or os.path.exists(url) else " or ".join(places(file_id))
 
 
 def _chunk_error(source: Source, plan: Plan | PointsPlan, task: int, err: Exception) -> ChunkError:

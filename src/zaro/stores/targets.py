@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from zaro.errors import StoreError
@@ -16,19 +15,19 @@ _LOCAL = ("file://", "local://")
 
 
 class Targets:
-    """Files by URL, as a reference set spells them.
+    """Files by URL, as a reference set spells them once relative ones are resolved.
 
     Parameters
     ----------
-    base : str
-        Folder or address of the set's document; relative references lie beside it, failing that
-        under the working directory.
+    origin : str
+        Address of the set's document: one from afar may not read this machine's files. Empty for a
+        set that was handed over in memory.
     options : Options
         `remote_protocol` for references that spell none, `remote_options` and `allow_targets`.
     """
 
-    def __init__(self, base: str, options: Options) -> None:
-        self.base, self.options = base, options
+    def __init__(self, origin: str, options: Options) -> None:
+        self.origin, self.options = origin, options
 
     def local_path(self, url: str) -> str | None:
         """Path of a local file; None for one that lies elsewhere.
@@ -38,52 +37,29 @@ class Targets:
         StoreError
             The set came from afar, or `allow_targets` does not name this place.
         """
-        for start in _LOCAL:
-            if url.startswith(start):
-                self._check(url)
-                return url[len(start) :]
-        if "://" in url or "::" in url or self.options.remote_protocol not in (None, "file", "local"):
-            self._check(self.full(url))
-            return None
-        if not os.path.isabs(url) and "://" in self.base:
-            return None
-        self._check(url)
-        return self._places(url)[0] if os.path.isabs(url) else self._first(url)
+        full = self.full(url)
+        local = next((full[len(start) :] for start in _LOCAL if full.startswith(start)), None)
+        if local is None and "://" not in full and "::" not in full:
+            local = full
+        self._check(full, is_local=local is not None)
+        return local
 
     def full(self, url: str) -> str:
-        """The URL with its protocol, where it is not local."""
-        if "://" in url or "::" in url:
-            return url
+        """The URL with its protocol: `remote_protocol` where it spells none."""
         protocol = self.options.remote_protocol
-        if protocol is None or (not os.path.isabs(url) and "://" in self.base):
-            return f"{self.base.rstrip('/')}/{url}"
+        if "://" in url or "::" in url or protocol in (None, "file", "local"):
+            return url
         return f"{protocol}://{url}"
 
-    def describe(self, url: str) -> str:
-        """The file for a message: all the places where it was looked for."""
-        local = self.local_path(url)
-        if local is None:
-            return self.full(url)
-        places = self._places(url.removeprefix("file://").removeprefix("local://"))
-        return local if os.path.exists(local) or len(places) == 1 else " or ".join(places)
-
-    def _places(self, path: str) -> list[str]:
-        places = [os.path.join(self.base, path), os.path.abspath(path)]
-        return [places[1]] if os.path.isabs(path) or places[0] == places[1] or not self.base else places
-
-    def _first(self, path: str) -> str:
-        places = self._places(path)
-        return next((place for place in places if os.path.exists(place)), places[0])
-
-    def _check(self, url: str) -> None:
+    def _check(self, url: str, *, is_local: bool) -> None:
         allowed = self.options.allow_targets
         if allowed is not None:
             if not any(url.startswith(prefix) for prefix in allowed):
                 raise StoreError(url, f"is not below any of allow_targets={list(allowed)}")
-        elif "://" in self.base and ("://" not in url or url.startswith(_LOCAL)):
+        elif is_local and "://" in self.origin and not self.origin.startswith(_LOCAL):
             raise StoreError(
                 url,
-                f"a reference set from {self.base} may not read this machine's files; "
+                f"the reference set {self.origin} came from afar and may not read this machine's files; "
                 "allow it with allow_targets=[prefix] if you trust it",
             )
 

@@ -1,0 +1,197 @@
+"""What lies at this address? All format sniffing, here only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from zaro.errors import StoreError
+from zaro.metadata import ArrayMetadata, consolidated_v2
+from zaro.metadata.documents import Document, DocumentSource
+from zaro.options import Options
+from zaro.references.plain import KeyTable
+from zaro.references.set import References
+from zaro.references.table import EmptyTable, Table
+from zaro.stores.base import Store
+from zaro.stores.local import LocalStore
+from zaro.stores.memory import MemoryStore
+from zaro.stores.targets import Targets
+
+__all__ = ["Opened", "detect"]
+
+_DOCUMENTS = ("zarr.json", ".zgroup", ".zarray", ".zmetadata")
+_REFERENCE_ENDINGS = (".json", ".json.gz", ".json.zst", ".parquet", ".parq")
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A hierarchy of nodes, whichever way it is stored.
+
+    Attributes
+    ----------
+    label : str
+        The target, for messages.
+    document : callable
+        Metadata document of a key, None where absent.
+    names : callable
+        Names that may be nodes directly below a path.
+    table : callable
+        Where the chunks of the array at a path lie.
+    targets : Targets
+        The files that its references point at.
+    references : References or None
+        The reference set, where it is one.
+    """
+
+    label: str
+    document: Callable[[str], DocumentSource | None]
+    names: Callable[[str], Iterable[str]]
+    table: Callable[[str, ArrayMetadata], Table]
+    targets: Targets
+    references: References | None = None
+
+
+def detect(target: Any, options: Options) -> Opened:
+    """Open whatever a target is: a path, URL, mapping or References.
+
+    Raises
+    ------
+    StoreError
+        There is nothing that zaro reads; says what was found.
+    """
+    if isinstance(target, References):
+        return _references(target, options)
+    if isinstance(target, Mapping):
+        if _is_reference_mapping(target):
+            return _references(_open_references(target, options), options)
+        return _plain(MemoryStore(target), options)
+    if isinstance(target, (str, os.PathLike)):
+        return _address(os.fspath(target), options)
+    raise TypeError(f"cannot open {type(target).__name__}: a path, URL, mapping or zaro.References is needed")
+
+
+def _is_reference_mapping(target: Mapping[str, Any]) -> bool:
+    """A kerchunk document, or a flat mapping that holds more than plain bytes."""
+    if "refs" in target and not isinstance(target["refs"], (bytes, bytearray, memoryview)):
+        return True
+    if not isinstance(target, dict):
+        return False  # a lazy mapping is a store: looking at its values would read them
+    return any(not isinstance(value, (bytes, bytearray, memoryview)) for value in target.values())
+
+
+def _address(address: str, options: Options) -> Opened:
+    local = address.removeprefix("file://").removeprefix("local://")
+    if "://" in local or "::" in local:
+        if local.rstrip("/").endswith(_REFERENCE_ENDINGS):
+            return _references(_open_references(address, options), options)
+        raise StoreError(address, "remote stores are not supported yet")
+    local = os.path.expanduser(local)
+    if os.path.isdir(local):
+        if _is_parquet_set(local):
+            return _references(_open_references(local, options), options)
+        return _plain(LocalStore(local), options)
+    if os.path.isfile(local):
+        return _references(_open_references(local, options), options)
+    raise StoreError(address, "there is no such file or directory")
+
+
+def _is_parquet_set(folder: str) -> bool:
+    """Whether `.zmetadata` says how many references a partition holds: only Parquet sets do."""
+    try:
+        with open(os.path.join(folder, ".zmetadata"), "rb") as file:
+            return b'"record_size"' in file.read()
+    except OSError:
+        return False
+
+
+def _open_references(target: Any, options: Options) -> References:
+    return References.open(
+        target,
+        storage_options=options.storage_options,
+        remote_protocol=options.remote_protocol,
+        remote_options=options.remote_options,
+        allow_targets=options.allow_targets,
+        missing=options.missing,
+        timeout=options.timeout,
+    )
+
+
+# ---- reference sets ----------------------------------------------------------------------------
+
+
+def _references(refs: References, options: Options) -> Opened:
+    contents = refs.contents
+    targets = Targets(refs.address or "", options)
+    documents: dict[str, DocumentSource] = dict(contents.metadata)
+    if ".zmetadata" in documents:
+        documents = {**consolidated_v2(documents[".zmetadata"]), **documents}
+
+    def document(key: str) -> DocumentSource | None:
+        found = documents.get(key)
+        if found is None and key in contents.other:
+            found = _bytes_of(refs[key], targets)
+        return found
+
+    known = _node_paths(documents) | _node_paths(contents.other)
+
+    def names(path: str) -> Iterable[str]:
+        start = f"{path}/" if path else ""
+        return sorted({p[len(start) :].split("/", 1)[0] for p in known if p.startswith(start) and p != path})
+
+    def table(path: str, metadata: ArrayMetadata) -> Table:
+        found = contents.tables.get(path)
+        return found if found is not None else EmptyTable(metadata.nchunks)
+
+    label = refs.address or "reference set"
+    return Opened(label, document, names, table, targets, refs)
+
+
+def _bytes_of(reference: Any, targets: Targets) -> bytes:
+    if isinstance(reference, (bytes, bytearray, memoryview)):
+        return bytes(reference)
+    url, offset, length = (*reference, 0, None)[:3] if len(reference) == 1 else reference
+    return bytes(targets.read([(url, offset, length)])[0])
+
+
+def _node_paths(keys: Iterable[str]) -> set[str]:
+    return {key.rpartition("/")[0] for key in keys if key.rpartition("/")[2] in _DOCUMENTS}
+
+
+# ---- plain stores ------------------------------------------------------------------------------
+
+
+def _plain(store: Store, options: Options) -> Opened:
+    consolidated = _consolidated(store)
+
+    def document(key: str) -> DocumentSource | None:
+        if consolidated is not None:
+            return consolidated.get(key)
+        return store.get(key)
+
+    def names(path: str) -> Iterable[str]:
+        if consolidated is None:
+            return store.names(path)
+        start = f"{path}/" if path else ""
+        paths = _node_paths(consolidated)
+        return sorted({p[len(start) :].split("/", 1)[0] for p in paths if p.startswith(start) and p != path})
+
+    def table(path: str, metadata: ArrayMetadata) -> Table:
+        return KeyTable(store, f"{path}/" if path else "", metadata.key_encoding, metadata.grid)
+
+    return Opened(store.url, document, names, table, Targets("", options))
+
+
+def _consolidated(store: Store) -> dict[str, DocumentSource] | None:
+    """All documents of a store by key, where its root holds them consolidated."""
+    root = store.get("zarr.json")
+    if root is not None:
+        document = Document.parse("zarr.json", root)
+        inline = document.members.get("consolidated_metadata")
+        members = inline.get("metadata") if isinstance(inline, Mapping) else None
+        if not isinstance(members, Mapping):
+            return None
+        return {"zarr.json": document.members, **{f"{path}/zarr.json": found for path, found in members.items()}}
+    old = store.get(".zmetadata")
+    return None if old is None else consolidated_v2(old)

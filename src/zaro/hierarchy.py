@@ -1,0 +1,414 @@
+"""What users hold: arrays and groups, and the four functions that open, list, describe and read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zaro.codecs.chain import Chain, compile_chain
+from zaro.detect import Opened, detect
+from zaro.errors import MetadataError, NodeNotFoundError, SelectionError
+from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
+from zaro.metadata import read_node as read_metadata
+from zaro.options import Options
+from zaro.plan.chunks import plan_axes, plan_points
+from zaro.plan.selection import basic, orthogonal, points
+from zaro.read import Source, read
+from zaro.references.table import ABSENT, INLINE, Located
+
+__all__ = ["Array", "Group", "list_nodes", "metadata_of", "open_node", "read_node"]
+
+
+class _Node:
+    """A place in a hierarchy. Pickles as its target, path and options: whoever receives it reopens it."""
+
+    def __init__(self, target: Any, path: str, options: Options, opened: Opened, metadata: NodeMetadata) -> None:
+        self._target, self._path, self._options = target, path, options
+        self._opened, self._metadata = opened, metadata
+
+    @property
+    def path(self) -> str:
+        """Path from the root of the target, without slashes at its ends; empty for the root."""
+        return self._path
+
+    @property
+    def name(self) -> str:
+        """Last part of the path."""
+        return self._path.rpartition("/")[2]
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """Attributes, as the document has them."""
+        return self._metadata.attributes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (self._target, self._path, self._options)
+
+    def __dask_tokenize__(self) -> Any:
+        return type(self).__name__, self._target, self._path, self._options
+
+
+class Array(_Node):
+    """One array: reads what is asked of it, and nothing else.
+
+    Takes NumPy's selections: `a[0, 500:600, ::-2]`; lists and masks, each axis on its own, with
+    `a.oindex[...]`; lists of points with `a.vindex[...]`. Any number of threads may read at once.
+    """
+
+    _metadata: ArrayMetadata
+
+    @property
+    def metadata(self) -> ArrayMetadata:
+        """The typed metadata."""
+        return self._metadata
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements along each dimension."""
+        return self._metadata.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of an element: in stored byte order for v2, native for v3."""
+        return self._metadata.dtype
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Elements of a whole chunk along each dimension."""
+        return self._metadata.chunks
+
+    @property
+    def dims(self) -> tuple[str | None, ...] | None:
+        """Names of the dimensions, where the document gives them."""
+        return self._metadata.dimension_names
+
+    @property
+    def fill_value(self) -> Any:
+        """What an absent chunk holds; None where a v2 document leaves it undefined (read as zero)."""
+        return self._metadata.fill_value
+
+    @property
+    def codecs(self) -> tuple[Codec, ...]:
+        """The codec chain, in the order of encoding."""
+        return self._metadata.codecs
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole array in memory."""
+        return self.size * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("an array in a store cannot be had without a copy")
+        found = self[...]
+        return found if dtype is None else found.astype(dtype)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, selection: Any) -> Any:
+        return _scalar(self.read(selection))
+
+    @property
+    def oindex(self) -> _Indexer:
+        """Select on each axis on its own: integers, slices, lists of integers, masks."""
+        return _Indexer(self, "orthogonal")
+
+    @property
+    def vindex(self) -> _Indexer:
+        """Select elements one by one: lists of integers that broadcast together, or a mask of the whole shape."""
+        return _Indexer(self, "points")
+
+    def read(
+        self,
+        selection: Any = ...,
+        out: NDArray[Any] | None = None,
+        *,
+        mode: Literal["basic", "orthogonal", "points"] = "basic",
+    ) -> NDArray[Any]:
+        """Read a selection.
+
+        Parameters
+        ----------
+        selection
+            Integers, slices and an ellipsis; with `mode` also lists and masks.
+        out : ndarray, optional
+            Receives the result: of its shape and this array's dtype, any strides.
+        mode : {"basic", "orthogonal", "points"}
+            How lists are meant: not at all, each axis on its own (`oindex`), together (`vindex`).
+            One list among slices means the same in both, and is read in "basic" as well.
+
+        Returns
+        -------
+        ndarray
+            An axis that is picked by an integer is dropped. Rank 0 stays an array.
+
+        Raises
+        ------
+        SelectionError
+            The selection does not fit the array.
+        ChunkError
+            A chunk is listed but missing, short or corrupt, or is absent while `missing="raise"`.
+        """
+        if mode == "points":
+            return read(self._source, plan_points(self._metadata, points(selection, self.shape), self._chain.order), out)
+        picks = orthogonal(selection, self.shape) if mode == "orthogonal" or _one_list(selection) else None
+        if picks is None:
+            picks = basic(selection, self.shape)
+        return read(self._source, plan_axes(self._metadata, picks), out)
+
+    def locate(self, ids: ArrayLike) -> Located:
+        """Find where chunks lie.
+
+        Parameters
+        ----------
+        ids : (n,) integers
+            Chunks, counted from 0 in C order of the chunk grid.
+
+        Returns
+        -------
+        Located
+            Columns `file_id` (-1 absent, -2 inline), `offset`, `length` (bytes; -1 whole file), and `files`.
+        """
+        wanted = np.ascontiguousarray(ids, dtype=np.int64).reshape(-1)
+        outside = (wanted < 0) | (wanted >= self._metadata.nchunks)
+        if outside.any():
+            raise SelectionError(f"chunk {wanted[outside][0]} of an array of {self._metadata.nchunks} chunks")
+        return self._source.table.locate(wanted)
+
+    def explain(self, key_or_index: str | tuple[int, ...]) -> str:
+        """Say in one line where a chunk lies: `chunk 0.5.3 of sst: bytes 20480+4000 of a.nc`."""
+        encoding, grid = self._metadata.key_encoding, self._metadata.grid
+        if isinstance(key_or_index, str):
+            index = encoding.index(key_or_index.removeprefix(f"{self._path}/"), grid)
+        else:
+            index = tuple(key_or_index)
+        fits = index is not None and len(index) == len(grid) and all(0 <= i < n for i, n in zip(index, grid, strict=True))
+        if index is None or not fits:
+            raise SelectionError(f"{key_or_index!r} is no chunk of {self._path!r}, whose grid is {grid}")
+        chunk = int(np.ravel_multi_index(index, grid)) if grid else 0
+        found = self.locate([chunk])
+        file_id, offset, length = int(found.file_id[0]), int(found.offset[0]), int(found.length[0])
+        start = f"chunk {encoding.key(index)} of {self._path or '/'}: "
+        if file_id == ABSENT:
+            return f"{start}absent, reads as {self.fill_value!r}"
+        if file_id == INLINE:
+            return f"{start}{length} bytes inline in the reference set"
+        where = f"bytes {offset}+{length} of" if length >= 0 else "the whole file"
+        return f"{start}{where} {found.files[file_id]}"
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.shape)) or "scalar"
+        chunks = " x ".join(map(str, self.chunks))
+        names = ", ".join(codec.name for codec in self.codecs)
+        return f"<zaro.Array {self._path or '/'}: {shape} {self.dtype}, chunks {chunks or '-'}, {names}>"
+
+    @cached_property
+    def _chain(self) -> Chain:
+        version = "zarr.json" if self._metadata.zarr_format == 3 else ".zarray"
+        document = f"{self._path}/{version}" if self._path else version
+        return compile_chain(
+            self._metadata.codecs, dtype=self.dtype, chunk_shape=self._metadata.chunks, document=document
+        )
+
+    @cached_property
+    def _source(self) -> Source:
+        return Source(
+            node=self._path,
+            metadata=self._metadata,
+            chain=self._chain,
+            table=self._opened.table(self._path, self._metadata),
+            targets=self._opened.targets,
+            missing=self._options.missing,
+        )
+
+
+class _Indexer:
+    """`a.oindex` and `a.vindex`."""
+
+    def __init__(self, array: Array, mode: Literal["orthogonal", "points"]) -> None:
+        self._array, self._mode = array, mode
+
+    def __getitem__(self, selection: Any) -> Any:
+        return _scalar(self._array.read(selection, mode=self._mode))
+
+
+def _scalar(found: NDArray[Any]) -> Any:
+    """NumPy gives a scalar where every axis was picked by an integer."""
+    return found[()] if found.ndim == 0 else found
+
+
+def _one_list(selection: Any) -> bool:
+    """A single list or mask among slices and integers means the same in every mode."""
+    items = selection if isinstance(selection, tuple) else (selection,)
+    return sum(isinstance(item, (list, np.ndarray)) and np.ndim(item) == 1 for item in items) == 1
+
+
+class Group(_Node, Mapping[str, "Array | Group"]):
+    """A group: a mapping of names, or of paths as `ocean/sst`, to the nodes below it."""
+
+    _metadata: GroupMetadata
+
+    @property
+    def metadata(self) -> GroupMetadata:
+        """The typed metadata."""
+        return self._metadata
+
+    def __getitem__(self, name: str) -> Array | Group:
+        return _node(self._target, f"{self._path}/{name}".strip("/"), self._options, self._opened)
+
+    def __iter__(self) -> Iterator[str]:
+        for name in self._opened.names(self._path):
+            path = f"{self._path}/{name}".strip("/")
+            if read_metadata(self._opened.document, path) is not None:
+                yield name
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        path = f"{self._path}/{name}".strip("/")
+        return isinstance(name, str) and read_metadata(self._opened.document, path) is not None
+
+    # a node is the same node only if it is the same object; comparing contents would read them
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def nodes(self) -> Iterator[Array | Group]:
+        """Every node below this group, depth first, by name."""
+        for node in self.values():
+            yield node
+            if isinstance(node, Group):
+                yield from node.nodes()
+
+    def tree(self) -> str:
+        """Draw everything below this group, a line for each node."""
+        return "\n".join([self.path or "/", *_branches(self, "")])
+
+    def __repr__(self) -> str:
+        names = list(self)
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        return f"<zaro.Group {self._path or '/'} of {self._opened.label}: {len(names)} members ({shown})>"
+
+
+def _branches(group: Group, margin: str) -> Iterator[str]:
+    nodes = list(group.values())
+    for k, node in enumerate(nodes):
+        last = k == len(nodes) - 1
+        label = f" {node.shape} {node.dtype}" if isinstance(node, Array) else ""
+        yield f"{margin}{'└── ' if last else '├── '}{node.name}{label}"
+        if isinstance(node, Group):
+            yield from _branches(node, margin + ("    " if last else "│   "))
+
+
+def _node(target: Any, path: str, options: Options, opened: Opened) -> Array | Group:
+    metadata = read_metadata(opened.document, path)
+    if metadata is None:
+        if not path:
+            raise NodeNotFoundError("/", opened.label)
+        known = tuple(sorted(opened.names(path.rpartition("/")[0])))[:8]
+        raise NodeNotFoundError(path, opened.label, known)
+    kind = Array if isinstance(metadata, ArrayMetadata) else Group
+    return kind(target, path, options, opened, metadata)
+
+
+def _reopen(target: Any, path: str, options: Options) -> Array | Group:
+    return _node(target, path, options, detect(target, options))
+
+
+def open_node(target: Any, path: str = "", **options: Any) -> Array | Group:
+    """Open an array or group.
+
+    Parameters
+    ----------
+    target : path, URL, dict of references, mapping of keys to bytes, or References
+        A Zarr store (v2 or v3), or a kerchunk reference set in any of its forms.
+    path : str
+        Node below the root, as `ocean/sst`.
+    **options
+        `storage_options`, `remote_protocol`, `remote_options`, `allow_targets`, `missing`, `timeout`;
+        see `zaro.options.Options`.
+
+    Returns
+    -------
+    Array or Group
+
+    Raises
+    ------
+    NodeNotFoundError
+        Nothing lies at `path`.
+    StoreError
+        The target cannot be reached, or is nothing that zaro reads.
+    MetadataError
+        A metadata document is broken.
+
+    Notes
+    -----
+    Reads metadata only, one document where the store is consolidated.
+
+    Examples
+    --------
+    >>> zaro.open("refs.json")["sst"][0, 500:600, :]  # doctest: +SKIP
+    """
+    checked = Options.of(**options)
+    opened = detect(target, checked)
+    return _node(target, path.strip("/"), checked, opened)
+
+
+def list_nodes(target: Any, **options: Any) -> dict[str, str]:
+    """List every node of a target.
+
+    Returns
+    -------
+    dict of str to str
+        From path (`/` for the root) to `"array"` or `"group"`, depth first.
+    """
+    root = open_node(target, **options)
+    if isinstance(root, Array):
+        return {"/": "array"}
+    return {"/": "group"} | {
+        node.path: "array" if isinstance(node, Array) else "group" for node in root.nodes()
+    }
+
+
+def metadata_of(target: Any, path: str = "", **options: Any) -> NodeMetadata:
+    """Read the typed metadata of one node; parameters and errors as `zaro.open`."""
+    return open_node(target, path, **options).metadata
+
+
+def read_node(
+    target: Any, path: str = "", selection: Any = ..., *, out: NDArray[Any] | None = None, **options: Any
+) -> NDArray[Any]:
+    """Read a selection of one array; parameters and errors as `zaro.open` and `Array.read`.
+
+    Raises
+    ------
+    MetadataError
+        The node is a group.
+    """
+    node = open_node(target, path, **options)
+    if isinstance(node, Group):
+        raise MetadataError(node.path or "/", "", f"is a group; name an array in it: {', '.join(node)}")
+    return node.read(selection, out)
