@@ -51,8 +51,10 @@ typedef struct {
     double scale, offset;/* SCALE */
 } zaro_step;
 
+#define ZARO_MAX_STEPS 32
+
 typedef struct {
-    const zaro_step *step; /* [n] in the order of decoding */
+    const zaro_step *step; /* [n] in the order of decoding; n at most ZARO_MAX_STEPS */
     size_t n;
 } zaro_chain;
 

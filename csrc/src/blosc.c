@@ -1,0 +1,181 @@
+/* Blosc 1 and 2 chunks through libblosc2, which is loaded by path: the library lies in a Python
+ * package whose import alone would cost more than most reads, and a build against it would tie an
+ * installed zaro to one release of it. */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec_parts.h"
+#include "zaro/endian.h"
+
+/* blosc2_dparams, which the library takes and returns by value, without knowing its fields: they
+ * come from blosc2_get_blosc2_dparams_defaults and go back untouched. Every ABI we build for passes
+ * a struct of more than 16 bytes in memory, so the library reads and writes as much of these 256
+ * bytes as its own release defines (32 today); the rest is there for releases that define more. */
+typedef struct {
+    uint64_t opaque[32];
+} dparams;
+
+struct zaro_blosc {
+    dparams (*defaults)(void);
+    void *(*create)(dparams);
+    void (*release)(void *context);
+    int (*decompress)(void *context, const void *in, int32_t n, void *out, int32_t room);
+    char version[64];
+};
+
+static bool find(void *library, const char *name, void *pointer) {
+    void *found = dlsym(library, name);
+    memcpy(pointer, &found, sizeof found); /* C knows no cast from object to function */
+    return found != NULL;
+}
+
+zaro_status zaro_blosc_load(const char *path, const zaro_blosc **out) {
+    *out = NULL;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return ZARO_MISSING;
+    zaro_blosc *blosc = calloc(1, sizeof *blosc);
+    if (!blosc)
+        return ZARO_MEMORY;
+    void (*init)(void);
+    const char *(*version)(void);
+    if (!find(library, "blosc2_init", &init) || !find(library, "blosc2_get_version_string", &version) ||
+        !find(library, "blosc2_get_blosc2_dparams_defaults", &blosc->defaults) ||
+        !find(library, "blosc2_create_dctx", &blosc->create) || !find(library, "blosc2_free_ctx", &blosc->release) ||
+        !find(library, "blosc2_decompress_ctx", &blosc->decompress)) {
+        free(blosc);
+        return ZARO_UNSUPPORTED;
+    }
+    init();
+    snprintf(blosc->version, sizeof blosc->version, "libblosc2 %s", version());
+    *out = blosc;
+    return ZARO_OK;
+}
+
+const char *zaro_blosc_version(const zaro_blosc *blosc) { return blosc ? blosc->version : NULL; }
+
+enum {
+    HEADER = 16,
+    EXTENDED_HEADER = 32,
+    LAST_VERSION = 6,  /* chunk formats: 2 is Blosc 1, 3..6 are Blosc 2 */
+    SHUFFLE = 0x01,    /* with BITSHUFFLE: the header is extended */
+    MEMCPYED = 0x02,
+    BITSHUFFLE = 0x04,
+    LAST_FILTER = 4,   /* none, shuffle, bit shuffle, delta, truncated precision */
+    DICTIONARY = 0x01, /* of blosc2_flags */
+    LAZY = 0x08,
+    INSTRUMENTED = 0x80,
+    SPECIAL_ZERO = 1,
+    SPECIAL_NAN = 2,
+    SPECIAL_VALUE = 3,
+    SPECIAL_UNINIT = 4
+};
+
+typedef struct {
+    uint8_t version, flags, typesize;
+    uint32_t nbytes, blocksize, cbytes;
+    size_t size;     /* bytes of the header itself */
+    uint8_t special; /* 0, or one of SPECIAL_* */
+} header;
+
+/* Everything that could make the library load code or reach for a file: codecs and filters of
+ * plug-ins, lazy chunks. And what it does not undo by itself: instrumented chunks, blocks of
+ * variable length. */
+static zaro_status check_extension(const uint8_t *in, header *head) {
+    uint8_t flags = in[31], more = in[30];
+    if ((flags & (LAZY | INSTRUMENTED)) || more)
+        return ZARO_UNSUPPORTED;
+    for (size_t k = 16; k < 22; k++)
+        if (in[k] > LAST_FILTER)
+            return ZARO_UNSUPPORTED;
+    head->special = (flags >> 4) & 7;
+    if (head->special == SPECIAL_VALUE)
+        return head->cbytes > EXTENDED_HEADER && head->nbytes % (head->cbytes - EXTENDED_HEADER) == 0 ? ZARO_OK
+                                                                                                     : ZARO_HEADER;
+    if (head->special == SPECIAL_NAN)
+        return head->typesize == 4 || head->typesize == 8 ? ZARO_OK : ZARO_HEADER;
+    return head->special <= SPECIAL_UNINIT ? ZARO_OK : ZARO_HEADER;
+}
+
+static zaro_status read_header(const uint8_t *in, size_t n, header *head) {
+    if (n < HEADER)
+        return ZARO_SHORT;
+    *head = (header){in[0], in[2], in[3], zaro_le32(in + 4), zaro_le32(in + 8), zaro_le32(in + 12), HEADER, 0};
+    if (head->cbytes != n)
+        return head->cbytes > n ? ZARO_SHORT : ZARO_LONG;
+    if (head->version < 1 || head->version > LAST_VERSION || head->typesize == 0 || head->nbytes > INT_MAX)
+        return ZARO_HEADER;
+    if (head->nbytes && (head->blocksize == 0 || head->blocksize > INT_MAX))
+        return ZARO_HEADER;
+    uint8_t format = head->flags >> 5;
+    if (format > 4 || format == 2)
+        return ZARO_UNSUPPORTED; /* 2 was snappy; above 4 stand plug-ins */
+    if ((head->flags & (SHUFFLE | BITSHUFFLE)) != (SHUFFLE | BITSHUFFLE))
+        return ZARO_OK;
+    if (n < EXTENDED_HEADER)
+        return ZARO_SHORT;
+    head->size = EXTENDED_HEADER;
+    return check_extension(in, head);
+}
+
+/* The table of block starts, and each start, lie inside the chunk. */
+static zaro_status check_blocks(const uint8_t *in, size_t n, const header *head) {
+    if (head->special)
+        return ZARO_OK;
+    if (head->flags & MEMCPYED)
+        return n == head->size + (size_t)head->nbytes ? ZARO_OK : ZARO_HEADER;
+    size_t nblocks = ((size_t)head->nbytes - 1) / head->blocksize + 1;
+    if (nblocks > (n - head->size) / 4)
+        return ZARO_HEADER;
+    size_t first = head->size + 4 * nblocks;
+    for (size_t k = 0; k < nblocks; k++) {
+        uint32_t start = zaro_le32(in + head->size + 4 * k);
+        if (start < first || start >= n)
+            return ZARO_HEADER;
+    }
+    return ZARO_OK;
+}
+
+static bool ready(zaro_decoder *decoder) {
+    if (!decoder->blosc_context)
+        decoder->blosc_context = decoder->blosc->create(decoder->blosc->defaults());
+    return decoder->blosc_context != NULL;
+}
+
+zaro_status zaro_blosc_decode(zaro_decoder *decoder, const uint8_t *in, size_t n, uint8_t *out, size_t room,
+                              size_t *written) {
+    header head;
+    zaro_status status = read_header(in, n, &head);
+    if (status != ZARO_OK)
+        return status;
+    if (head.nbytes > room)
+        return ZARO_HEADER;
+    *written = head.nbytes;
+    if (head.nbytes == 0)
+        return ZARO_OK;
+    status = check_blocks(in, n, &head);
+    if (status != ZARO_OK)
+        return status;
+    if (head.special == SPECIAL_UNINIT) {
+        memset(out, 0, head.nbytes); /* the library would leave what the memory held */
+        return ZARO_OK;
+    }
+    if ((head.flags & MEMCPYED) && !head.special) {
+        memcpy(out, in + head.size, head.nbytes);
+        return ZARO_OK;
+    }
+    if (!decoder->blosc)
+        return ZARO_UNSUPPORTED;
+    if (!ready(decoder))
+        return ZARO_MEMORY;
+    int got = decoder->blosc->decompress(decoder->blosc_context, in, (int32_t)n, out, (int32_t)head.nbytes);
+    return got == (int)head.nbytes ? ZARO_OK : ZARO_CORRUPT;
+}
+
+void zaro_blosc_release(zaro_decoder *decoder) {
+    if (decoder->blosc_context)
+        decoder->blosc->release(decoder->blosc_context);
+}
