@@ -13,8 +13,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ABSENT", "INLINE", "WHOLE", "DenseTable", "EmptyTable", "Located", "SparseTable", "Table"]
+__all__ = ["ABSENT", "INLINE", "WHOLE", "DenseTable", "EmptyTable", "Ids", "Located", "SparseTable", "Table"]
 
+Ids = NDArray[np.int64]
+"""A column of chunk ids, offsets or lengths."""
 ABSENT = -1
 """File id of a chunk that the set does not list: it reads as the fill value."""
 INLINE = -2
@@ -112,7 +114,8 @@ class SparseTable:
 
     def listed(self) -> NDArray[np.int64]:
         """Ids of the chunks that exist, ascending."""
-        return self.ids[self.file_id != ABSENT]
+        ids: Ids = self.ids[self.file_id != ABSENT]
+        return ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)

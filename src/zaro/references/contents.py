@@ -1,0 +1,112 @@
+"""What every spelling of a reference set is read into and written from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from zaro.references.layout import ChunkLayout, array_layouts, split_key
+from zaro.references.table import ABSENT, INLINE, WHOLE, DenseTable, EmptyTable, Ids, SparseTable, Table
+
+__all__ = ["Contents", "Reference", "Rows", "make_table", "reference_at"]
+
+Reference = list[str | int] | bytes
+"""One reference as the mapping shows it: `[url, offset, length]`, `[url]` or the bytes themselves."""
+
+DENSE_SHARE = 8  # a dense table where at least one chunk in so many exists
+
+
+@dataclass(slots=True)
+class Contents:
+    """A reference set, whichever way it was spelled.
+
+    Attributes
+    ----------
+    metadata : dict of str to bytes
+        Metadata documents by key: `.zgroup`, `sst/.zarray`, `sst/zarr.json`, `.zmetadata`.
+    tables : dict of str to Table
+        Where the chunks lie, by path of the array; "" is the root. One for every array of `layouts`.
+    other : dict of str to reference
+        Keys that are neither metadata documents nor canonical keys of a chunk of a known array: a
+        reference set may hold any files. Metadata documents that lie in a file are here as well.
+    layouts : dict of str to ChunkLayout
+        Grid and key spelling of every array, by path.
+    """
+
+    metadata: dict[str, bytes] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
+    other: dict[str, Reference] = field(default_factory=dict)
+    layouts: dict[str, ChunkLayout] = field(default_factory=dict)
+
+    def complete(self) -> Contents:
+        """Give every array of the metadata a layout and a table, and return this object."""
+        for path, layout in array_layouts(self.metadata).items():
+            self.layouts.setdefault(path, layout)
+            self.tables.setdefault(path, EmptyTable(layout.nchunks))
+        return self
+
+    def arrays_of(self, key: str) -> list[str]:
+        """Paths of the known arrays that a key may lie in, the deepest first."""
+        found = []
+        path = split_key(key)[0]
+        while path:
+            if path in self.layouts:
+                found.append(path)
+            path = split_key(path)[0]
+        return [*found, ""] if "" in self.layouts else found
+
+    def chunk(self, key: str) -> tuple[str, int] | None:
+        """Array and id of the chunk that a key spells; None if it spells none."""
+        for path in self.arrays_of(key):
+            chunk = self.layouts[path].id(key[len(path) + 1 :] if path else key)
+            if chunk is not None:
+                return path, chunk
+        return None
+
+
+@dataclass(slots=True, eq=False)
+class Rows:
+    """References of one array in the order in which they were met; for a repeated id the last one counts.
+
+    file_id may be ABSENT (no such chunk after all) or INLINE; length WHOLE is a whole file.
+    """
+
+    ids: Ids
+    file_id: np.ndarray[tuple[int], np.dtype[np.int32]]
+    offset: Ids
+    length: Ids
+
+
+def make_table(nchunks: int, rows: Rows, files: Sequence[str], inline: bytes | memoryview = b"") -> Table:
+    """Lay rows out as a table: dense where enough of the grid exists, else sparse.
+
+    Never allocates in proportion to a grid that is mostly absent.
+    """
+    if not len(rows.ids):
+        return EmptyTable(nchunks)
+    if nchunks <= DENSE_SHARE * len(rows.ids):
+        file_id = np.full(nchunks, ABSENT, np.int32)
+        offset, length = np.zeros(nchunks, np.int64), np.zeros(nchunks, np.int64)
+        file_id[rows.ids], offset[rows.ids], length[rows.ids] = rows.file_id, rows.offset, rows.length
+        return DenseTable(file_id, offset, length, files, inline)
+    order = np.argsort(rows.ids, kind="stable")
+    ids = rows.ids[order]
+    last = order[np.append(ids[1:] != ids[:-1], True)]
+    last = last[rows.file_id[last] != ABSENT]
+    return SparseTable(
+        nchunks, rows.ids[last], rows.file_id[last], rows.offset[last], rows.length[last], files, inline
+    )
+
+
+def reference_at(table: Table, chunk: int) -> Reference | None:
+    """Find one chunk; None where it is absent."""
+    found = table.locate(np.array([chunk], np.int64))
+    file_id, offset, length = int(found.file_id[0]), int(found.offset[0]), int(found.length[0])
+    if file_id == ABSENT:
+        return None
+    if file_id == INLINE:
+        return bytes(found.inline[offset : offset + length])
+    url = found.files[file_id]
+    return [url] if length == WHOLE else [url, offset, length]

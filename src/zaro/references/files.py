@@ -1,0 +1,103 @@
+"""The file table of a reference set, and what a relative path in it means.
+
+A relative path means a file beside the document. Where the document is local and no such file
+exists, but one does under the working directory, it means that one (reference sets are often made
+and used in the folder of the data). A document from afar never turns a relative path into a local
+file, and a set that came from no address (a dict, bytes) keeps its paths as written: they are
+relative to the working directory, as any path is. Absolute paths and URLs stay as written; a
+leading `~` or `$` means nothing.
+
+The question is asked once per file, when the file is first needed: opening a set of a million
+files asks the file system nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Sequence
+from typing import overload
+
+__all__ = ["FileTable", "folder_of", "is_local", "is_relative", "local_path", "places"]
+
+
+def is_local(address: str) -> bool:
+    """Whether an address is a path of this machine, spelled with or without `file://`."""
+    return "::" not in address and ("://" not in address or address.startswith(("file://", "local://")))
+
+
+def local_path(address: str) -> str:
+    """Path of a local address."""
+    return address.partition("://")[2] if "://" in address else address
+
+
+def is_relative(url: str) -> bool:
+    """Whether a reference's file is named relative to something."""
+    return bool(url) and not url.startswith(("/", "data:")) and "://" not in url and "::" not in url
+
+
+def folder_of(address: str) -> str:
+    """Folder that an address lies in: an absolute path, or a URL without a `/` at its end."""
+    if is_local(address):
+        return os.path.dirname(os.path.abspath(local_path(address)))
+    if address.startswith(("http://", "https://")):
+        address = address.partition("#")[0].partition("?")[0]
+    return address.rstrip("/").rpartition("/")[0]
+
+
+def _beside(url: str, folder: str) -> str:
+    scheme, separator, path = folder.rpartition("://")
+    if not separator:
+        return os.path.normpath(os.path.join(folder, url))
+    host, slash, rest = path.partition("/")
+    inside = posixpath.normpath(posixpath.join("/", rest, url)) if slash else posixpath.normpath("/" + url)
+    return f"{scheme}://{host}{inside}"
+
+
+def places(url: str, folder: str | None) -> tuple[str, ...]:
+    """Where the file of a reference may lie, the likelier place first."""
+    if folder is None or not is_relative(url):
+        return (url,)
+    beside = _beside(url, folder)
+    return (beside,) if "://" in folder else (beside, os.path.abspath(url))
+
+
+class FileTable(Sequence[str]):
+    """Files by id, relative ones resolved when first asked for.
+
+    Parameters
+    ----------
+    written : list of str
+        As the document names them, after templates.
+    folder : str or None
+        Folder of the document; None where it came from no address.
+    """
+
+    __slots__ = ("folder", "resolved", "written")
+
+    def __init__(self, written: list[str], folder: str | None = None) -> None:
+        self.written, self.folder = written, folder
+        self.resolved: list[str | None] = (
+            list(written) if folder is None else [None if is_relative(url) else url for url in written]
+        )
+
+    def __len__(self) -> int:
+        return len(self.written)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        url = self.resolved[index]
+        if url is None:
+            candidates = places(self.written[index], self.folder)
+            url = next(filter(os.path.exists, candidates), candidates[0]) if candidates[1:] else candidates[0]
+            self.resolved[index] = url
+        return url
+
+    def places(self, index: int) -> tuple[str, ...]:
+        """Every place where file `index` may lie, for the message when it lies in none."""
+        return places(self.written[index], self.folder)

@@ -1,0 +1,71 @@
+import json
+import pickle
+
+import pytest
+
+from zaro.references.set import References
+
+ZARRAY = json.dumps({"shape": [4, 6], "chunks": [2, 2], "dtype": "<i2", "zarr_format": 2})
+REFS = {
+    ".zgroup": '{"zarr_format": 2}',
+    "sst/.zarray": ZARRAY,
+    "sst/0.0": ["/data/a.nc", 100, 20],
+    "sst/1.2": ["/data/b.nc"],
+    "sst/0.1": "base64:AAEC",
+    "readme.txt": "hello",
+}
+
+
+def test_mapping_shows_what_the_document_says():
+    refs = References.open(REFS)
+    assert dict(refs) == {
+        ".zgroup": b'{"zarr_format": 2}',
+        "sst/.zarray": ZARRAY.encode(),
+        "sst/0.0": ["/data/a.nc", 100, 20],
+        "sst/1.2": ["/data/b.nc"],
+        "sst/0.1": b"\0\1\2",
+        "readme.txt": b"hello",
+    }
+    assert len(refs) == 6
+
+
+@pytest.mark.parametrize(
+    "key", ["sst/00.0", "sst/0.2", "sst/0.0.0", "sst/2.0", "other", "sst", "", "sst/0/0"]
+)
+def test_absent_and_odd_keys_are_key_errors(key):
+    refs = References.open(REFS)
+    assert key not in refs
+    with pytest.raises(KeyError):
+        refs[key]
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_set_pickles_by_address(tmp_path, compress):
+    import gzip
+
+    raw = json.dumps({"version": 1, "refs": REFS}).encode()
+    path = tmp_path / ("refs.json.gz" if compress else "refs.json")
+    path.write_bytes(gzip.compress(raw) if compress else raw)
+    refs = References.open(path)
+    data = pickle.dumps(refs)
+    assert len(data) < 2000
+    assert dict(pickle.loads(data)) == dict(refs) == dict(References.open(REFS))
+    assert dict(pickle.loads(pickle.dumps(References.open(REFS)))) == dict(refs)
+
+
+def test_relative_files_lie_beside_the_document(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep/here.nc").touch()
+    (tmp_path / "there.nc").touch()
+    refs = {
+        "x/.zarray": ZARRAY,
+        "x/0.0": ["here.nc", 0, 1],
+        "x/0.1": ["there.nc", 0, 1],
+        "x/0.2": ["none.nc", 0, 1],
+    }
+    (tmp_path / "deep/refs.json").write_text(json.dumps(refs))
+    opened = References.open("deep/refs.json")
+    assert opened["x/0.0"] == [str(tmp_path / "deep/here.nc"), 0, 1]
+    assert opened["x/0.1"] == [str(tmp_path / "there.nc"), 0, 1]
+    assert opened["x/0.2"] == [str(tmp_path / "deep/none.nc"), 0, 1]
