@@ -1,0 +1,76 @@
+"""From an address to a data set: what a user waits for before the first value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .data import axis, need, write_references
+
+CHUNKS = axis(10_000, 100_000, 1_000_000)
+
+
+def write_documents(folder):
+    for chunks in CHUNKS:
+        write_references(folder / f"{chunks}.json", chunks)
+
+
+class OpenDataset:
+    """A kerchunk document through xarray. The number of references is the axis that hurts."""
+
+    params = (["zaro", "kerchunk"], CHUNKS)
+    param_names = ("engine", "references")
+    timeout = 300
+
+    def setup_cache(self):
+        write_documents(Path.cwd())
+        return Path.cwd()
+
+    setup_cache.timeout = 900
+
+    def setup(self, folder, engine, references):
+        self.xarray = need("xarray")
+        need("zaro.xarray" if engine == "zaro" else "kerchunk.xarray_backend", "dask")
+        self.document = str(folder / f"{references}.json")
+
+    def open(self, engine):
+        return self.xarray.open_dataset(self.document, engine=engine, chunks={}, decode_times=False)
+
+    def time_open(self, folder, engine, references):
+        self.open(engine)
+
+    def peakmem_open(self, folder, engine, references):
+        self.dataset = self.open(engine)
+
+
+class OpenArray:
+    """One array of a kerchunk document, without xarray."""
+
+    params = (["zaro", "zarr-python"], CHUNKS)
+    param_names = ("engine", "references")
+    timeout = 300
+
+    def setup_cache(self):
+        write_documents(Path.cwd())
+        return Path.cwd()
+
+    setup_cache.timeout = 900
+
+    def setup(self, folder, engine, references):
+        self.document = str(folder / f"{references}.json")
+        if engine == "zaro":
+            zaro = need("zaro")
+            self.open = lambda: zaro.open(self.document)["var0"]
+        else:
+            zarr, fsspec = need("zarr", "fsspec")
+            need("fsspec.implementations.reference")
+
+            def through_fsspec():
+                files = fsspec.filesystem(
+                    "reference", fo=self.document, asynchronous=True, skip_instance_cache=True
+                )
+                return zarr.open_group(zarr.storage.FsspecStore(files), mode="r", zarr_format=2)["var0"]
+
+            self.open = through_fsspec
+
+    def time_open(self, folder, engine, references):
+        self.open()

@@ -1,0 +1,179 @@
+"""Read the same arrays with zaro and its peers, in turn, and print the table.
+
+    python asv_bench/peers.py                       # 256 MB, 2 threads, best of 5
+    python asv_bench/peers.py --mbytes 16 --only 16KiB --engines zaro zarrs
+
+Each cell is a process of its own: it opens the store, reads it whole (or `--select`s a part) a few
+times into fresh memory with a warm page cache, and reports the best. One read of each is compared
+with what was written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.data import Case, field, write_store
+from benchmarks.engines import ENGINES, PACKAGES
+
+CASES = [
+    Case(codec, chunk, zarr_format, sharded)
+    for chunk, sharded in (("1MiB", False), ("16KiB", False), ("16KiB", True))
+    for codec, zarr_format in (("none", 3), ("zstd", 3), ("blosc", 3), ("blosc", 2), ("zlib", 2))
+    if not sharded or codec == "zstd"
+]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--mbytes", type=int, default=256, help="size of the array in MiB (256)")
+    parser.add_argument("--threads", type=int, default=2, help="threads of every engine (2)")
+    parser.add_argument(
+        "--repeat", type=int, default=5, help="reads of each cell, of which the best counts (5)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=15, help="stop repeating a cell after this long (15)"
+    )
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES), metavar="NAME")
+    parser.add_argument("--only", default="", help="only cases whose name has this text: '16KiB, zstd'")
+    parser.add_argument("--select", default="", help="read only this: ':, 100:110, 200:210'")
+    parser.add_argument("--folder", type=Path, help="keep the stores here and find them again")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--cell", nargs=2, metavar=("ENGINE", "STORE"), help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def selection(text):
+    """`:, 100:110, 5` as a tuple of slices and integers; everything for an empty text."""
+    if not text:
+        return ...
+    parts = [part.strip().split(":") for part in text.split(",")]
+    return tuple(
+        slice(*(int(n) if n else None for n in part)) if len(part) > 1 else int(part[0]) for part in parts
+    )
+
+
+def best_of(read, part, repeat, seconds):
+    """Best time of `repeat` reads in seconds, or of as many as `seconds` allow, and never fewer than two."""
+    best, start = float("inf"), time.perf_counter()
+    for turn in range(repeat):
+        before = time.perf_counter()
+        block = read(part)
+        best = min(best, time.perf_counter() - before)
+        del block
+        if turn and time.perf_counter() - start > seconds:
+            break
+    return best
+
+
+def cell(options):
+    """In the child: one engine, one store; prints seconds."""
+    engine, store = options.cell
+    part = selection(options.select)
+    read = ENGINES[engine](store, options.threads)
+    expected = np.load(Path(store).parent / "data.npy", mmap_mode="r")[part]
+    found = read(part)
+    if found.dtype != expected.dtype or not np.array_equal(found, expected):
+        raise ValueError(f"{engine} read other values than were written")
+    del found
+    print(best_of(read, part, options.repeat, options.seconds))
+
+
+def run_cell(engine, store, options):
+    """Seconds, or the last line of what went wrong."""
+    command = [sys.executable, __file__, "--cell", engine, str(store), "--threads", str(options.threads)]
+    command += [
+        "--repeat",
+        str(options.repeat),
+        "--seconds",
+        str(options.seconds),
+        "--select",
+        options.select,
+    ]
+    environment = {**os.environ, "RAYON_NUM_THREADS": str(options.threads)}
+    child = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if child.returncode == 0:
+        return float(child.stdout.split()[-1])
+    return (child.stderr.strip().splitlines() or [f"ended with {child.returncode}"])[-1]
+
+
+def measure(folder, options):
+    """Rows of (case, {engine: seconds}), stores being made as they are missing."""
+    data = folder / "data.npy"
+    if not data.exists():
+        np.save(data, field(options.mbytes))
+    rows = []
+    for number, case in enumerate(case for case in CASES if options.only in str(case)):
+        store = (
+            folder / f"{case.chunk}-{case.codec}-v{case.zarr_format}{'-sharded' if case.sharded else ''}.zarr"
+        )
+        if not store.exists():
+            write_store(store, case, np.load(data, mmap_mode="r"))
+        times = {}
+        # whoever comes first pays for a cold machine: let it be another one each time
+        turn = number % len(options.engines)
+        for engine in options.engines[turn:] + options.engines[:turn]:
+            outcome = run_cell(engine, store, options)
+            if isinstance(outcome, float):
+                times[engine] = outcome
+            else:
+                print(f"{case}: {engine}: {outcome}", file=sys.stderr)
+        rows.append((case, times))
+    return rows
+
+
+def table(rows, engines):
+    """The figures in milliseconds as Markdown; the last column is zaro as a share of the best peer."""
+    yield f"| chunks, codec | {' | '.join(engines)} | best peer | zaro / best peer |"
+    yield f"| --- | {' | '.join('---:' for _ in engines)} | --- | ---: |"
+    for case, times in rows:
+        cells = [f"{times[engine] * 1e3:.1f}" if engine in times else "-" for engine in engines]
+        peers = {engine: seconds for engine, seconds in times.items() if engine != "zaro"}
+        best = min(peers, key=peers.__getitem__, default="-")
+        ratio = f"{times['zaro'] / peers[best]:.2f}" if peers and "zaro" in times else "-"
+        yield f"| {case} | {' | '.join(cells)} | {best} | {ratio} |"
+
+
+def versions(engines):
+    for engine in engines:
+        try:
+            yield f"{engine} {version(PACKAGES[engine])}"
+        except PackageNotFoundError:
+            yield f"{engine} not installed"
+
+
+def main():
+    options = arguments()
+    if options.cell:
+        cell(options)
+        return
+    with tempfile.TemporaryDirectory(prefix="zaro-peers-") as temporary:
+        folder = options.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = measure(folder, options)
+    what = f"[{options.select}] of " if options.select else ""
+    print(
+        f"{what}{options.mbytes} MiB of float32, {options.threads} threads each, best of {options.repeat}, "
+        f"milliseconds.\n{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}; "
+        f"{', '.join(versions(options.engines))}.\n"
+    )
+    print("\n".join(table(rows, options.engines)))
+    if options.json:
+        figures = [{"case": str(case), "seconds": times} for case, times in rows]
+        options.json.write_text(json.dumps(figures, indent=1))
+
+
+if __name__ == "__main__":
+    main()
