@@ -1,0 +1,102 @@
+#include <string.h>
+
+#include "check.h"
+#include "zaro/stitch.h"
+
+enum { SIDE = 6, MOST = 16 };
+
+/* The slow twin: one element at a time, no merging, no order. */
+static void slow_copy(size_t rank, const zaro_walk *walk, size_t itemsize, const uint8_t *src, uint8_t *dst) {
+    if (rank == 0) {
+        memcpy(dst, src, itemsize);
+        return;
+    }
+    for (int64_t k = 0; k < walk->count; k++) {
+        int64_t from = walk->src_at ? walk->src_at[k] : k, to = walk->dst_at ? walk->dst_at[k] : k;
+        slow_copy(rank - 1, walk + 1, itemsize, src + from * walk->src_stride, dst + to * walk->dst_stride);
+    }
+}
+
+static uint64_t state = 88172645463325252u;
+static int64_t draw(int64_t n) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (int64_t)(state % (uint64_t)n);
+}
+
+static void random_regions_agree_with_the_slow_twin(void) {
+    static uint8_t src[SIDE * SIDE * SIDE * MOST], found[sizeof src], expected[sizeof src], value[MOST];
+    static const size_t sizes[] = {1, 2, 3, 4, 8, 16};
+    for (size_t k = 0; k < sizeof src; k++)
+        src[k] = (uint8_t)draw(256);
+    for (int round = 0; round < 20000; round++) {
+        size_t itemsize = sizes[draw(6)];
+        int64_t lists[2][3][SIDE], src_shift = 0, dst_shift = 0;
+        zaro_walk walk[3], simple[3];
+        int64_t src_axis[3] = {0, 1, 2}, dst_axis[3] = {0, 1, 2};
+        for (int swap = 0; swap < 3; swap++) { /* transposed on either side */
+            int64_t a = draw(3), b = draw(3), t = src_axis[a];
+            src_axis[a] = src_axis[b];
+            src_axis[b] = t;
+        }
+        for (int d = 0; d < 3; d++) {
+            int64_t src_stride = (int64_t)itemsize, dst_stride = (int64_t)itemsize;
+            for (int64_t k = src_axis[d]; k < 2; k++)
+                src_stride *= SIDE;
+            for (int64_t k = dst_axis[d]; k < 2; k++)
+                dst_stride *= SIDE;
+            walk[d] = (zaro_walk){1 + draw(SIDE), src_stride, dst_stride, NULL, NULL};
+            if (draw(4) == 0) {
+                for (int64_t k = 0; k < walk[d].count; k++) {
+                    lists[0][d][k] = draw(SIDE);
+                    lists[1][d][k] = (k * 5 + 2) % SIDE; /* each place once */
+                }
+                walk[d].src_at = lists[0][d];
+                walk[d].dst_at = lists[1][d];
+            } else if (draw(3) == 0) { /* backwards */
+                src_shift += (walk[d].count - 1) * src_stride;
+                walk[d].src_stride = -src_stride;
+            }
+        }
+        memset(found, 0, sizeof found);
+        memset(expected, 0, sizeof expected);
+        slow_copy(3, walk, itemsize, src + src_shift, expected);
+        memcpy(simple, walk, sizeof walk);
+        size_t rank = zaro_stitch_simplify(3, simple, &src_shift, &dst_shift);
+        zaro_stitch_copy(rank, simple, itemsize, src + src_shift, found + dst_shift);
+        CHECK(memcmp(found, expected, sizeof found) == 0);
+        if (zaro_stitch_is_run(rank, simple, itemsize)) {
+            int64_t n = rank ? simple[0].count : 1;
+            memset(found, 0, sizeof found);
+            memcpy(found + dst_shift, src + src_shift, (size_t)n * itemsize);
+            CHECK(memcmp(found, expected, sizeof found) == 0);
+        }
+        for (size_t b = 0; b < itemsize; b++)
+            value[b] = (uint8_t)(draw(2) ? draw(256) : 7);
+        for (int d = 0; d < 3; d++) {
+            walk[d].src_stride = 0;
+            walk[d].src_at = walk[d].src_at ? lists[1][d] : NULL;
+        }
+        memset(found, 0, sizeof found);
+        memset(expected, 0, sizeof expected);
+        slow_copy(3, walk, itemsize, value, expected);
+        zaro_stitch_fill(rank, simple, itemsize, value, found + dst_shift);
+        CHECK(memcmp(found, expected, sizeof found) == 0);
+    }
+}
+
+static void long_fills_repeat_the_value(void) {
+    static uint8_t dst[3 * 40000];
+    const uint8_t value[3] = {1, 2, 3};
+    zaro_walk walk = {40000, 3, 3, NULL, NULL};
+    zaro_stitch_fill(1, &walk, 3, value, dst);
+    for (size_t k = 0; k < sizeof dst; k++)
+        CHECK(dst[k] == k % 3 + 1);
+}
+
+int main(void) {
+    random_regions_agree_with_the_slow_twin();
+    long_fills_repeat_the_value();
+    return 0;
+}
