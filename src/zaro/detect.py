@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zaro.errors import StoreError
+from zaro.errors import StoreError, StoreNotFoundError
 from zaro.metadata import ArrayMetadata, consolidated_v2
 from zaro.metadata.documents import Document, DocumentSource
 from zaro.options import Options
@@ -94,7 +94,7 @@ def _address(address: str, options: Options) -> Opened:
         return _plain(LocalStore(local), options)
     if os.path.isfile(local):
         return _references(_open_references(local, options), options)
-    raise StoreError(address, "there is no such file or directory")
+    raise StoreNotFoundError(address, "No such file or directory")
 
 
 def _is_parquet_set(folder: str) -> bool:

@@ -2,14 +2,16 @@
 
 ```text
 ZaroError
-├── NodeNotFoundError (KeyError)         no array or group at that path
+├── NodeNotFoundError (KeyError, FileNotFoundError)   no array or group at that path
 ├── MetadataError (ValueError)           a metadata document is not what its format asks for
-│   └── UnsupportedError                 it is, but asks for a codec, type or extension that zaro lacks
+│   ├── UnsupportedError                 it is, but asks for a codec, type or extension that zaro lacks
+│   └── DimensionNamesError (KeyError)   it is, but names no dimensions, and xarray needs names
 ├── ReferenceSetError (ValueError)       a reference set contradicts itself or its format
 │   ├── TemplateError                    a template or expression outside the grammar
 │   └── GeneratorError                   a generator contradicts itself
 ├── SelectionError (IndexError)          a selection that does not fit the array
 ├── StoreError (OSError)                 a store, file or server did not give what was asked for
+│   └── StoreNotFoundError (FileNotFoundError)   there is no such store
 └── ChunkError (OSError)                 one chunk could not be read
     ├── MissingChunkError (KeyError)     absent, and the caller asked to be told
     └── CorruptChunkError (ValueError)   its bytes do not decode to the chunk that metadata promises
@@ -26,6 +28,7 @@ from typing import Any
 __all__ = [
     "ChunkError",
     "CorruptChunkError",
+    "DimensionNamesError",
     "GeneratorError",
     "MetadataError",
     "MissingChunkError",
@@ -33,6 +36,7 @@ __all__ = [
     "ReferenceSetError",
     "SelectionError",
     "StoreError",
+    "StoreNotFoundError",
     "TemplateError",
     "UnsupportedError",
     "ZaroError",
@@ -58,7 +62,7 @@ class ZaroError(Exception):
         return _rebuild, (type(self), self.args, self.__dict__.copy())
 
 
-class NodeNotFoundError(ZaroError, KeyError):
+class NodeNotFoundError(ZaroError, KeyError, FileNotFoundError):
     """No array or group lies at `path` of `target`; `known` holds a few names that do."""
 
     def __init__(self, path: str, target: str = "", known: tuple[str, ...] = ()) -> None:
@@ -84,6 +88,10 @@ class MetadataError(ZaroError, ValueError):
 
 class UnsupportedError(MetadataError):
     """A document asks for a codec, data type or extension that zaro does not have."""
+
+
+class DimensionNamesError(MetadataError, KeyError):
+    """An array has no dimension names, and xarray needs them."""
 
 
 class ReferenceSetError(ZaroError, ValueError):
@@ -123,6 +131,10 @@ class StoreError(ZaroError, OSError):
     def __str__(self) -> str:
         tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
         return f"{self.url}: {self.reason}{tries}"
+
+
+class StoreNotFoundError(StoreError, FileNotFoundError):
+    """There is no such file, directory or address."""
 
 
 class ChunkError(ZaroError, OSError):

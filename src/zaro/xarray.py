@@ -1,0 +1,289 @@
+"""The xarray engine `zaro`: translates between zaro's arrays and xarray's variables, nothing else.
+
+```python
+xr.open_dataset("refs.json", engine="zaro", chunks={})
+```
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from xarray import Dataset, DataTree, Variable
+from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint
+from xarray.backends.store import StoreBackendEntrypoint
+from xarray.backends.zarr import FillValueCoder
+from xarray.core import indexing
+from xarray.core.utils import FrozenDict
+
+from zaro.errors import DimensionNamesError, MetadataError
+from zaro.hierarchy import Array, Group, open_node
+from zaro.metadata import Codec
+
+__all__ = ["ZaroBackendArray", "ZaroBackendEntrypoint", "ZaroDataStore"]
+
+_DIMENSIONS = "_ARRAY_DIMENSIONS"
+_REFERENCE_ENDINGS = (".json", ".json.gz", ".json.zst", ".json.zstd", ".parq", ".parquet")
+# what fsspec's reference file system takes beside the options that are ours, and that changes nothing here
+_IGNORED = {"asynchronous", "cache_size", "lazy", "listings_expiry_time", "skip_instance_cache", "use_listings_cache"}
+
+
+class ZaroBackendArray(BackendArray):
+    """An array that xarray reads when it needs the values."""
+
+    __slots__ = ("array", "dtype", "shape")
+
+    def __init__(self, array: Array) -> None:
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        if isinstance(key, indexing.VectorizedIndexer):
+            method = self._points
+        elif isinstance(key, indexing.OuterIndexer):
+            method = self._orthogonal
+        else:
+            method = self.array.read
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.VECTORIZED, method)
+
+    def _orthogonal(self, key: tuple[Any, ...]) -> Any:
+        return self.array.read(key, mode="orthogonal")
+
+    def _points(self, key: tuple[Any, ...]) -> Any:
+        return self.array.read(key, mode="points")
+
+
+class ZaroDataStore(AbstractDataStore):
+    """The arrays and attributes of one group, as xarray asks for them."""
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+
+    def get_variables(self) -> FrozenDict[str, Variable]:
+        """Every array of the group, lazy."""
+        nodes = {name: node for name, node in self.group.items() if isinstance(node, Array)}
+        return FrozenDict((name, variable(node)) for name, node in nodes.items())
+
+    def get_attrs(self) -> dict[str, Any]:
+        """Attributes of the group."""
+        return {name: value for name, value in self.group.attrs.items() if not name.lower().startswith("_nc")}
+
+    def get_dimensions(self) -> Any:
+        """Sizes of the dimensions, by name."""
+        found: dict[Any, int] = {}
+        for each in self.get_variables().values():
+            found.update(each.sizes)
+        return FrozenDict(found)
+
+
+def variable(array: Array) -> Variable:
+    """Translate one array: dimensions, attributes and encoding as xarray's own Zarr engine gives them."""
+    dims = dimension_names(array)
+    hidden = {_DIMENSIONS} | {name for name in array.attrs if name.lower().startswith("_nc")}
+    attrs = {
+        name: value for name, value in array.attrs.items() if array.metadata.zarr_format == 3 or name not in hidden
+    }
+    encoding: dict[str, Any] = {
+        "chunks": array.chunks,
+        "preferred_chunks": dict(zip(dims, array.chunks, strict=True)),
+        **_codec_encoding(array),
+    }
+    if array.metadata.zarr_format == 2:
+        if array.fill_value is not None:
+            attrs["_FillValue"] = array.fill_value
+    else:
+        encoding["fill_value"] = array.fill_value
+        if "_FillValue" in attrs:
+            attrs["_FillValue"] = FillValueCoder.decode(attrs["_FillValue"], array.dtype)
+    return Variable(dims, indexing.LazilyIndexedArray(ZaroBackendArray(array)), attrs, encoding)
+
+
+def dimension_names(array: Array) -> tuple[str, ...]:
+    """Names of an array's dimensions, which xarray cannot do without."""
+    dims = array.dims if array.dims is not None else ()
+    names = tuple(name for name in dims if name is not None)
+    if len(names) != array.ndim:
+        where = "zarr.json" if array.metadata.zarr_format == 3 else ".zattrs"
+        member = "dimension_names" if array.metadata.zarr_format == 3 else _DIMENSIONS
+        reason = f"has {len(names)} names for {array.ndim} dimensions; xarray needs one for each"
+        raise DimensionNamesError(f"{array.path}/{where}", member, reason)
+    return names
+
+
+def _codec_encoding(array: Array) -> dict[str, Any]:
+    """Codecs as zarr-python would show them, so that a data set is written back as it was."""
+    codecs = array.codecs
+    if array.metadata.zarr_format == 2:
+        steps = [_numcodecs(codec) for codec in codecs if codec.name.startswith("numcodecs.")]
+        has_compressor = array.metadata.has_compressor
+        return {
+            "compressors": tuple(steps[-1:]) if has_compressor else (),
+            "filters": tuple(steps[:-1] if has_compressor else steps),
+            "shards": None,
+        }
+    if importlib.util.find_spec("zarr") is None:
+        return {"shards": None}
+    from zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec
+    from zarr.core.metadata.v3 import parse_codecs
+
+    found = parse_codecs([{"name": codec.name, "configuration": dict(codec.configuration)} for codec in codecs])
+    return {
+        "compressors": tuple(codec for codec in found if isinstance(codec, BytesBytesCodec)),
+        "filters": tuple(codec for codec in found if isinstance(codec, ArrayArrayCodec)),
+        "shards": None,
+        "serializer": next((codec for codec in found if isinstance(codec, ArrayBytesCodec)), None),
+    }
+
+
+def _numcodecs(codec: Codec) -> Any:
+    import numcodecs
+
+    return numcodecs.get_codec({"id": codec.name.removeprefix("numcodecs."), **codec.configuration})
+
+
+class ZaroBackendEntrypoint(BackendEntrypoint):
+    """Opens Zarr stores and kerchunk reference sets of every form."""
+
+    description = "Open Zarr stores and kerchunk reference sets with zaro"
+    url = "https://pypi.org/project/zaro/"
+    supports_groups = True
+    open_dataset_parameters = (
+        "filename_or_obj",
+        "mask_and_scale",
+        "decode_times",
+        "concat_characters",
+        "decode_coords",
+        "drop_variables",
+        "use_cftime",
+        "decode_timedelta",
+        "group",
+        "consolidated",
+        "zarr_format",
+        "storage_options",
+        "open_dataset_options",
+        "remote_protocol",
+        "remote_options",
+        "allow_targets",
+        "missing",
+        "timeout",
+    )
+
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """Reference sets, by the end of their name."""
+        if not isinstance(filename_or_obj, (str, os.PathLike)):
+            return False
+        return os.fspath(filename_or_obj).rstrip("/").endswith(_REFERENCE_ENDINGS)
+
+    def open_dataset(  # type: ignore[override]
+        self,
+        filename_or_obj: Any,
+        *,
+        mask_and_scale: bool = True,
+        decode_times: bool = True,
+        concat_characters: bool = True,
+        decode_coords: bool = True,
+        drop_variables: str | Iterable[str] | None = None,
+        use_cftime: bool | None = None,
+        decode_timedelta: bool | None = None,
+        group: str | None = None,
+        consolidated: bool | None = None,
+        zarr_format: int | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        open_dataset_options: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Dataset:
+        """Open one group as a Dataset: metadata only, every variable lazy.
+
+        Parameters
+        ----------
+        filename_or_obj
+            Whatever `zaro.open` takes.
+        group : str, optional
+            Path of the group; the root by default.
+        consolidated, zarr_format
+            Accepted for code that passed them to other engines; zaro finds out by itself.
+        storage_options : dict, optional
+            fsspec's options for the target, or kerchunk's nested form with `remote_protocol`,
+            `remote_options` and `target_options`.
+        open_dataset_options : dict, optional
+            kerchunk's way to pass the standard arguments.
+        **options
+            As `zaro.open`.
+        """
+        decoding: dict[str, Any] = {
+            "mask_and_scale": mask_and_scale,
+            "decode_times": decode_times,
+            "concat_characters": concat_characters,
+            "decode_coords": decode_coords,
+            "drop_variables": drop_variables,
+            "use_cftime": use_cftime,
+            "decode_timedelta": decode_timedelta,
+        }
+        nested = dict(open_dataset_options or {})
+        group = nested.pop("group", group)
+        decoding.update({name: value for name, value in nested.items() if name in decoding})
+        node = open_node(filename_or_obj, group or "", **engine_options(storage_options, options))
+        return open_group(node, decoding)
+
+    def open_groups_as_dict(  # type: ignore[override]
+        self,
+        filename_or_obj: Any,
+        *,
+        mask_and_scale: bool = True,
+        decode_times: bool = True,
+        concat_characters: bool = True,
+        decode_coords: bool = True,
+        drop_variables: str | Iterable[str] | None = None,
+        use_cftime: bool | None = None,
+        decode_timedelta: bool | None = None,
+        group: str | None = None,
+        consolidated: bool | None = None,
+        zarr_format: int | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> dict[str, Dataset]:
+        """Open every group below `group` (itself as `/`), by path; parameters as `open_dataset`."""
+        decoding = {
+            "mask_and_scale": mask_and_scale,
+            "decode_times": decode_times,
+            "concat_characters": concat_characters,
+            "decode_coords": decode_coords,
+            "drop_variables": drop_variables,
+            "use_cftime": use_cftime,
+            "decode_timedelta": decode_timedelta,
+        }
+        root = open_node(filename_or_obj, (group or "").strip("/"), **engine_options(storage_options, options))
+        found = {"/": open_group(root, decoding)}
+        assert isinstance(root, Group)
+        for node in root.nodes():
+            if isinstance(node, Group):
+                found["/" + node.path.removeprefix(root.path).strip("/")] = open_group(node, decoding)
+        return found
+
+    def open_datatree(self, filename_or_obj: Any, **arguments: Any) -> DataTree:  # type: ignore[override]
+        """Open every group below `group` as a DataTree; parameters as `open_dataset`."""
+        return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **arguments))
+
+
+def open_group(node: Array | Group, decoding: Mapping[str, Any]) -> Dataset:
+    """One group as a Dataset, decoded by xarray."""
+    if not isinstance(node, Group):
+        raise MetadataError(node.path or "/", "", "is an array; xarray opens groups, zaro.open opens arrays")
+    return StoreBackendEntrypoint().open_dataset(ZaroDataStore(node), **decoding)
+
+
+def engine_options(storage_options: Mapping[str, Any] | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of `zaro.open` from an engine's: kerchunk nests those of the files in `storage_options`."""
+    found = {name: value for name, value in given.items() if value is not None}
+    own = dict(storage_options or {})
+    for name in ("remote_protocol", "remote_options"):
+        if name in own:
+            found.setdefault(name, own.pop(name))
+    if "target_options" in own or "target_protocol" in own:
+        own.pop("target_protocol", None)
+        own = {**own, **(own.pop("target_options", None) or {})}
+    own = {name: value for name, value in own.items() if name not in _IGNORED}
+    return {**found, "storage_options": own} if own else found
+
