@@ -130,26 +130,22 @@ def _structured(document: Document, member: str, fields: list[tuple[str, DType, 
 def dtype_v3(document: Document, member: str, value: object) -> DType:
     """Read a data type by its v3 name, or its name and configuration. Byte order is the machine's."""
     if isinstance(value, str):
-        if found := _V3.get(value):
-            return found
-        if match := _BITS.fullmatch(value):
-            return _raw(document, member, value, int(match[1]))
         name, configuration = value, None
     elif isinstance(value, Mapping) and isinstance(value.get("name"), str):
         name, configuration = value["name"], value.get("configuration")
-        member, value = f"{member}.configuration", configuration
-        if not configuration and name not in _CONFIGURED:
-            return dtype_v3(document, member.removesuffix(".configuration"), name)
     else:
         raise document.bad(member, value, "the name of a data type, or an object with name and configuration")
-    make = _CONFIGURED.get(name)
-    if make is None:
-        raise document.unsupported(
-            member.removesuffix(".configuration"), name, "a data type that zaro does not have"
-        )
-    if not isinstance(configuration, Mapping):
-        raise document.bad(member, value, f"an object that configures {name}")
-    return make(document, member, configuration)
+    if make := _CONFIGURED.get(name):
+        if not isinstance(configuration, Mapping):
+            raise document.bad(f"{member}.configuration", configuration, f"an object that configures {name}")
+        return make(document, f"{member}.configuration", configuration)
+    if configuration:
+        raise document.unsupported(f"{member}.configuration", configuration, f"expected none for {name!r}")
+    if found := _V3.get(name):
+        return found
+    if match := _BITS.fullmatch(name):
+        return _raw(document, member, name, int(match[1]))
+    raise document.unsupported(member, name, "a data type that zaro does not have")
 
 
 def _raw(document: Document, member: str, value: str, bits: int) -> DType:

@@ -26,7 +26,7 @@ class Codec:
 
     name: str
     configuration: Mapping[str, Any] = field(default_factory=dict)
-    must_understand: bool = True
+    must_understand: bool = field(default=True, repr=False)
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,30 @@ class ArrayMetadata:
         """Number of chunks in the grid."""
         return math.prod(self.grid)
 
+    @cached_property
+    def blank(self) -> Any:
+        """What an absent chunk reads as: `fill_value`, or where that is undefined what zarr-python gives."""
+        return self.fill_value if self.fill_value is not None else _blank(self.dtype, self.codecs)
+
     @property
     def chunk_nbytes(self) -> int:
         """Bytes of one decoded chunk."""
         return math.prod(self.chunks) * self.dtype.itemsize
+
+
+def _blank(dtype: np.dtype[Any], codecs: tuple[Codec, ...]) -> Any:
+    """Give zero, text or bytes of no length, not-a-time, or None for other objects."""
+    if dtype.kind in "OT":
+        names = {codec.name for codec in codecs}
+        return "" if "numcodecs.vlen-utf8" in names else b"" if "numcodecs.vlen-bytes" in names else None
+    if dtype.kind in "mM":
+        return np.array("NaT", dtype.newbyteorder("="))[()]
+    if dtype.names is not None:
+        try:
+            return np.array([0], dtype)[0]  # each field from the number 0, so that one of text has "0"
+        except TypeError:  # raw bytes have no number
+            return np.zeros((), dtype)[()]
+    return np.zeros((), dtype.newbyteorder("="))[()]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from zaro.errors import MetadataError
 from zaro.metadata.documents import Document, DocumentSource
@@ -15,8 +16,11 @@ __all__ = ["DOCUMENT_NAMES", "consolidated_v2", "read_node"]
 DOCUMENT_NAMES = ("zarr.json", ".zarray", ".zgroup", ".zattrs")
 """What `read_node` may ask for below a path."""
 
+Get = Callable[[str], DocumentSource | None]
+Node = TypeVar("Node", bound=NodeMetadata)
 
-def read_node(get: Callable[[str], DocumentSource | None], path: str = "") -> NodeMetadata | None:
+
+def read_node(get: Get, path: str = "") -> NodeMetadata | None:
     """Read the array or group at `path`; None where no document says that there is one.
 
     Parameters
@@ -38,15 +42,13 @@ def read_node(get: Callable[[str], DocumentSource | None], path: str = "") -> No
     Looks for `zarr.json`, then `.zarray`, then `.zgroup` (with `.zattrs`), in this order.
     """
     below = f"{path}/" if path else ""
-    try:
-        if document := _document(get, f"{below}zarr.json"):
-            return node_v3(document)
-        if document := _document(get, f"{below}.zarray"):
-            return array_v2(document, _document(get, f"{below}.zattrs"))
-        if document := _document(get, f"{below}.zgroup"):
-            return group_v2(document, _document(get, f"{below}.zattrs"))
-    except RecursionError:
-        raise MetadataError(f"{below}.zarray or zarr.json", "", "nests too deeply to be read") from None
+    if document := _document(get, f"{below}zarr.json"):
+        return _bounded(document, node_v3)
+    if document := _document(get, f"{below}.zarray"):
+        attributes = _document(get, f"{below}.zattrs")
+        return _bounded(document, lambda found: array_v2(found, attributes))
+    if document := _document(get, f"{below}.zgroup"):
+        return group_v2(document, _document(get, f"{below}.zattrs"))
     return None
 
 
@@ -62,6 +64,14 @@ def consolidated_v2(source: DocumentSource, name: str = ".zmetadata") -> dict[st
     return dict(documents)
 
 
-def _document(get: Callable[[str], DocumentSource | None], key: str) -> Document | None:
+def _document(get: Get, key: str) -> Document | None:
     source = get(key)
     return None if source is None else Document.parse(key, source)
+
+
+def _bounded(document: Document, read: Callable[[Document], Node]) -> Node:
+    """Turn types and values that nest without end into an error of their document."""
+    try:
+        return read(document)
+    except RecursionError:
+        raise MetadataError(document.name, "", "nests too deeply to be read") from None

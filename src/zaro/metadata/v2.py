@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -98,7 +99,7 @@ def _codecs(array: Document, dtype: np.dtype[Any], ndim: int, stages: list[Codec
 
 
 def _endian(byteorder: str) -> Literal["little", "big"]:
-    return "big" if byteorder == ">" or (byteorder == "=" and np.little_endian is False) else "little"
+    return "big" if byteorder == ">" or (byteorder == "=" and sys.byteorder == "big") else "little"
 
 
 _BYTES = {order: Codec("bytes", {"endian": _endian(order)}) for order in "<>="} | {"|": Codec("bytes")}

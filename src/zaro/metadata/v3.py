@@ -200,4 +200,4 @@ def _consolidated(document: Document, found: object) -> dict[str, Mapping[str, A
     for path, node in nodes.items():
         if not isinstance(node, Mapping):
             raise document.bad(f"consolidated_metadata.metadata[{path!r}]", node, "a zarr.json document")
-    return {f"{path}/zarr.json": node for path, node in nodes.items()}
+    return {f"{path.strip('/')}/zarr.json": node for path, node in nodes.items()}
