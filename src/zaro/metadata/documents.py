@@ -50,15 +50,15 @@ class Document:
 
     def bad(self, member: str, found: object, expected: str) -> MetadataError:
         """Error for a member that is there, and wrong."""
-        return MetadataError(self.name, member, f"is {spell(found)}, expected {expected}")
+        return MetadataError(self.name, _cut(member), f"is {spell(found)}, expected {_cut(expected)}")
 
     def missing(self, member: str, expected: str) -> MetadataError:
         """Error for a member that is not there."""
-        return MetadataError(self.name, member, f"is missing, expected {expected}")
+        return MetadataError(self.name, _cut(member), f"is missing, expected {expected}")
 
     def unsupported(self, member: str, found: object, reason: str) -> UnsupportedError:
         """Error for a member that may be right, but asks for what zaro does not have."""
-        return UnsupportedError(self.name, member, f"is {spell(found)}, {reason}")
+        return UnsupportedError(self.name, _cut(member), f"is {spell(found)}, {_cut(reason)}")
 
     def need(self, member: str, expected: str) -> Any:
         """Give a member that must be there."""
@@ -82,6 +82,11 @@ def _load(name: str, source: bytes | bytearray | memoryview | str) -> Any:
         raise MetadataError(name, "", f"is not JSON: {err.msg} ({place})") from None
     except ValueError:  # Python refuses to read integers of thousands of digits
         raise MetadataError(name, "", "holds a number that is too long to be read") from None
+
+
+def _cut(text: str) -> str:
+    """Shorten what a hostile name has made long."""
+    return text if len(text) <= 4 * _LONGEST else f"{text[: 4 * _LONGEST]}..."
 
 
 def spell(value: object) -> str:

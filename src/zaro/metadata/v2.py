@@ -46,7 +46,7 @@ def array_v2(array: Document, attributes: Document | None) -> ArrayMetadata:
         fill_value=None if fill is None else fill_value(array, fill, dtype, objects=objects),
         codecs=_codecs(array, dtype, len(shape), stages),
         key_encoding=_KEYS[separator],
-        dimension_names=_dimension_names(attrs.get("_ARRAY_DIMENSIONS"), len(shape)),
+        dimension_names=_dimension_names(array, attrs, len(shape)),
         attributes=attrs,
         zarr_format=2,
     )
@@ -105,12 +105,21 @@ def _endian(byteorder: str) -> Literal["little", "big"]:
 _BYTES = {order: Codec("bytes", {"endian": _endian(order)}) for order in "<>="} | {"|": Codec("bytes")}
 
 
-def _dimension_names(names: object, ndim: int) -> tuple[str, ...] | None:
-    """Read xarray's attribute; None unless it has one name for each dimension: attributes are the user's."""
-    if (
-        isinstance(names, list | tuple)
-        and len(names) == ndim
-        and all(isinstance(name, str) for name in names)
-    ):
-        return tuple(names)
-    return None
+def _dimension_names(array: Document, attributes: dict[str, Any], ndim: int) -> tuple[str, ...] | None:
+    """Read the names as xarray writes them, or NCZarr; None unless there is one for each dimension.
+
+    Anything else is no error: attributes are the user's.
+    """
+    names = attributes.get("_ARRAY_DIMENSIONS")
+    nczarr = array.members.get("_NCZARR_ARRAY")
+    if names is None and isinstance(nczarr, Mapping):
+        names = nczarr.get("dimrefs")
+    if not isinstance(names, list | tuple) or len(names) != ndim:
+        return None
+    if not all(isinstance(name, str) for name in names):
+        return None
+    return (
+        tuple(names)
+        if "_ARRAY_DIMENSIONS" in attributes
+        else tuple(name.rpartition("/")[2] for name in names)
+    )
