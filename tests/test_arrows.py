@@ -23,6 +23,7 @@ LEVELS = (  # from the top; `zaro` is the package's own face, with the public na
     ("references",),
     ("codecs", "metadata", "stores"),
     ("_core",),
+    ("config", "options"),
     ("errors",),
 )
 HEIGHT = {room: -level for level, rooms in enumerate(LEVELS) for room in rooms}
@@ -47,7 +48,9 @@ def target(module: str, names: tuple[str, ...]) -> Iterator[str]:
     if len(parts) > 1:
         yield parts[1]
         return
-    for name in names or ("",):
+    if not names:
+        yield "zaro"
+    for name in names:
         yield name if is_room(name) else "zaro"
 
 
@@ -76,10 +79,12 @@ def imports(path: Path) -> Iterator[str]:
 def wrong_arrows(path: Path) -> list[str]:
     """Each import that does not point down, as a sentence with both names."""
     here = room_of(path)
+    name = path.relative_to(SOURCE)
     return [
-        f"{path.relative_to(SOURCE)} ({here}) imports zaro.{there}, which does not lie below it"
+        f"{name} ({here}) imports zaro.{there}, which {reason}"
         for there in imports(path)
-        if there != here and HEIGHT[there] >= HEIGHT[here]
+        for reason in ["does not lie below it" if there in HEIGHT else "has no level in LEVELS"]
+        if there != here and not HEIGHT.get(there, 1) < HEIGHT[here]
     ]
 
 

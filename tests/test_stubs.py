@@ -57,13 +57,13 @@ def members(body: list[ast.stmt]) -> dict[str, ast.stmt]:
     return rows
 
 
-def constructor(kernel: str, name: str) -> list[str] | None:
+def constructor(kernel: str, name: str) -> list[str]:
     """Parameter names of a class's `__cinit__` or `__init__`, which only the source tells."""
     text = (CORE / f"{kernel}.pyx").read_text()
     body = re.split(r"^(?:cdef )?class \w+.*:$", text[re.search(rf"class {name}\b.*:", text).start() :], flags=re.M)
     found = re.search(r"def __c?init__\((.*?)\):\s*$", body[1], re.DOTALL | re.MULTILINE)
     if not found:
-        return None
+        return ["self"]
     parameters = re.sub(r"\[[^\]]*\]|\s+not None|\s+or None", "", found[1])
     names = [re.split(r"[=:]", part)[0].split() for part in parameters.split(",")]
     return [words[-1].lstrip("*&") for words in names if words and words[-1] not in {"*", "/"}]

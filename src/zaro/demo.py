@@ -25,10 +25,10 @@ import zaro
 
 __all__ = ["Outcome", "compare", "make_dataset", "make_references", "missing_packages", "run"]
 
-NEEDS = ("dask", "h5py", "kerchunk", "netCDF4", "xarray", "zarr")
-YEAR = 2019
-PACKED = {"scale_factor": 0.01, "add_offset": 273.15}
-Values = dict[str, NDArray[Any]]
+_NEEDS = ("dask", "h5py", "kerchunk", "netCDF4", "xarray", "zarr")
+_YEAR = 2019
+_PACKED = {"scale_factor": 0.01, "add_offset": 273.15}
+_Values = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Outcome:
 
 def missing_packages() -> list[str]:
     """Names of the packages that the demo needs and cannot find; they come with `zaro[demo]`."""
-    return [name for name in NEEDS if find_spec(name) is None]
+    return [name for name in _NEEDS if find_spec(name) is None]
 
 
 def make_dataset(
@@ -67,11 +67,11 @@ def make_dataset(
         The files. `tas` is packed: int16 with `scale_factor`, `add_offset` and `_FillValue`, shuffled and
         deflated; `pr` is float32. Some chunks of both are never written.
     """
-    rng = np.random.default_rng(YEAR)
+    rng = np.random.default_rng(_YEAR)
     files, day = [], 0
     for month in range(1, months + 1):
-        days = np.arange(day, day + calendar.monthrange(YEAR, month)[1])
-        file = folder / f"daily_{YEAR}-{month:02d}.nc"
+        days = np.arange(day, day + calendar.monthrange(_YEAR, month)[1])
+        file = folder / f"daily_{_YEAR}-{month:02d}.nc"
         _write_month(file, days, grid, chunk, rng)
         files.append(file)
         day = int(days[-1]) + 1
@@ -89,11 +89,11 @@ def _write_month(
 
     lat, lon = np.linspace(-90, 90, grid[0]), np.linspace(0, 360, grid[1], endpoint=False)
     with netCDF4.Dataset(file, "w") as dataset:
-        dataset.setncatts({"Conventions": "CF-1.8", "title": f"zaro demo, {YEAR}"})
+        dataset.setncatts({"Conventions": "CF-1.8", "title": f"zaro demo, {_YEAR}"})
         for name, size in (("time", None), ("lat", grid[0]), ("lon", grid[1])):
             dataset.createDimension(name, size)
         axes = {
-            "time": (days, "f8", {"units": f"days since {YEAR}-01-01", "calendar": "standard", "axis": "T"}),
+            "time": (days, "f8", {"units": f"days since {_YEAR}-01-01", "calendar": "standard", "axis": "T"}),
             "lat": (lat, "f4", {"units": "degrees_north", "standard_name": "latitude"}),
             "lon": (lon, "f4", {"units": "degrees_east", "standard_name": "longitude"}),
         }
@@ -115,7 +115,7 @@ def _write_fields(
     how = {"zlib": True, "complevel": 4, "shuffle": True, "chunksizes": (1, *chunk)}
     dims = ("time", "lat", "lon")
     tas = dataset.createVariable("tas", "i2", dims, fill_value=-32768, **how)
-    tas.setncatts({**PACKED, "units": "K", "long_name": "air temperature near the surface"})
+    tas.setncatts({**_PACKED, "units": "K", "long_name": "air temperature near the surface"})
     pr = dataset.createVariable("pr", "f4", dims, fill_value=1e20, **how)
     pr.setncatts({"units": "kg m-2 s-1", "long_name": "precipitation"})
     tas.set_auto_maskandscale(False)
@@ -128,7 +128,7 @@ def _write_fields(
             continue
         # the last band of the south is missing on other days: part of a row of chunks
         south = chunk[0] if day % 5 == 2 and chunk[0] < len(lat) else 0
-        tas[row, south:] = np.round((celsius / PACKED["scale_factor"])).astype("i2")[south:]
+        tas[row, south:] = np.round((celsius / _PACKED["scale_factor"])).astype("i2")[south:]
         pr[row, south:] = rain[south:]
 
 
@@ -154,10 +154,10 @@ def compare(files: list[Path], references: Path) -> list[Outcome]:
     def many() -> Any:
         return xarray.open_mfdataset(files, engine="netcdf4", combine="by_coords")
 
-    def load(dataset: Any) -> Values:
+    def load(dataset: Any) -> _Values:
         return {name: variable.values for name, variable in dataset.load().variables.items()}
 
-    def stored(group: Any) -> Values:
+    def stored(group: Any) -> _Values:
         return {name: group[name][...] for name in ("pr", "tas")}
 
     with _quiet():
@@ -172,7 +172,7 @@ def compare(files: list[Path], references: Path) -> list[Outcome]:
         ]
 
 
-def _stored_by_h5py(files: list[Path]) -> Values:
+def _stored_by_h5py(files: list[Path]) -> _Values:
     import h5py
 
     parts: dict[str, list[NDArray[Any]]] = {"pr": [], "tas": []}
@@ -184,8 +184,8 @@ def _stored_by_h5py(files: list[Path]) -> Values:
 
 
 def _timed(
-    reader: str, start: Callable[[], Any], load: Callable[[Any], Values], expected: Values | None = None
-) -> tuple[Values, Outcome]:
+    reader: str, start: Callable[[], Any], load: Callable[[Any], _Values], expected: _Values | None = None
+) -> tuple[_Values, Outcome]:
     begun = time.perf_counter()
     opened = start()
     between = time.perf_counter()
@@ -196,7 +196,7 @@ def _timed(
     return values, Outcome(reader, between - begun, ended - between, nbytes, equal)
 
 
-def _same(found: Values, expected: Values) -> bool:
+def _same(found: _Values, expected: _Values) -> bool:
     """Bit for bit: names, shapes, types, and the bytes of every value, so that NaN and -0.0 count too."""
     return found.keys() == expected.keys() and all(
         found[name].shape == block.shape

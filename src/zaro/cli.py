@@ -1,0 +1,266 @@
+"""The command `zaro`: what a shell needs of the library, and nothing but translation.
+
+Each command is one function and one row of `_COMMANDS`; a command that reads a target takes the
+options of the library (`--storage-options` and its kin) by `_reads_target`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+import zaro
+from zaro import report
+
+__all__ = ["main", "parse_selection"]
+
+Parser = argparse.ArgumentParser
+Options = argparse.Namespace
+
+
+class _UsageError(zaro.ZaroError, ValueError):
+    """What was typed cannot be meant."""
+
+
+# ---- what is typed ----------------------------------------------------------------------------
+
+
+def parse_selection(words: str) -> tuple[Any, ...]:
+    """Read a NumPy selection: integers, slices and one ellipsis, as `0, 500:600, ::-1` or `[..., 3]`.
+
+    Nothing is evaluated.
+
+    Raises
+    ------
+    ZaroError
+        For anything else; the message quotes it.
+    """
+    inner = words.strip()
+    if inner.startswith("[") and inner.endswith("]"):
+        inner = inner[1:-1].strip()
+    if not inner:
+        return (...,)
+    parts = inner.split(",")
+    if len(parts) > 1 and not parts[-1].strip():  # a trailing comma, as Python allows
+        parts.pop()
+    return tuple(_parse_part(part.strip(), words) for part in parts)
+
+
+def _parse_part(part: str, words: str) -> Any:
+    if part == "...":
+        return ...
+    try:
+        numbers = [int(number) if number.strip() else None for number in part.split(":")]
+    except ValueError:
+        raise _UsageError(f"--select {words!r}: {part!r} is not an integer, a slice or '...'") from None
+    if len(numbers) == 1 and numbers[0] is not None:
+        return numbers[0]
+    if len(numbers) not in (2, 3):
+        raise _UsageError(f"--select {words!r}: {part!r} is not an integer, a slice or '...'")
+    return slice(*numbers)
+
+
+def _json_object(words: str) -> dict[str, Any]:
+    try:
+        value = json.loads(words)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{words!r} is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError(f"{words!r} is not a JSON object")
+    return value
+
+
+def _reads_target(parser: Parser) -> None:
+    parser.add_argument("target", help="path or URL of a Zarr store or a reference set")
+    how = parser.add_argument_group("how to reach it")
+    how.add_argument("--storage-options", type=_json_object, metavar="JSON", help="fsspec's options for the target")
+    how.add_argument("--remote-protocol", metavar="NAME", help="protocol of references that spell none")
+    how.add_argument(
+        "--remote-options",
+        type=_json_object,
+        metavar="JSON",
+        help="fsspec's options for the files behind references: one object, or an object per URL prefix",
+    )
+    how.add_argument(
+        "--allow-target",
+        action="append",
+        dest="allow_targets",
+        metavar="PREFIX",
+        help="references may reach URLs that begin so, and no others; may be given again",
+    )
+    how.add_argument("--missing", choices=("fill", "warn", "raise"), help="what to do with an absent chunk (fill)")
+    how.add_argument("--timeout", type=float, metavar="SECONDS", help="longest time for one request (60)")
+
+
+_LIBRARY_OPTIONS = ("storage_options", "remote_protocol", "remote_options", "allow_targets", "missing", "timeout")
+
+
+def _library_options(options: Options) -> dict[str, Any]:
+    """The options of the library that were typed."""
+    given = {name: getattr(options, name) for name in _LIBRARY_OPTIONS}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _path(parser: Parser) -> None:
+    parser.add_argument("path", nargs="?", default="", help="array or group within the target (its root)")
+
+
+def _as_json(parser: Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON, for a program to read")
+
+
+# ---- the commands -----------------------------------------------------------------------------
+
+
+def _info_arguments(parser: Parser) -> None:
+    _reads_target(parser)
+    _path(parser)
+    _as_json(parser)
+
+
+def _info(options: Options) -> None:
+    node = zaro.open(options.target, options.path, **_library_options(options))
+    print(json.dumps(report.describe(node), indent=2) if options.json else report.text(node))
+
+
+def _ls_arguments(parser: Parser) -> None:
+    _reads_target(parser)
+    _as_json(parser)
+
+
+def _ls(options: Options) -> None:
+    nodes = zaro.list(options.target, **_library_options(options))
+    if options.json:
+        print(json.dumps([{"path": path, "kind": kind} for path, kind in nodes], indent=2))
+        return
+    for path, kind in nodes:
+        print(f"{kind}  {path or '/'}")
+
+
+def _read_arguments(parser: Parser) -> None:
+    _reads_target(parser)
+    _path(parser)
+    parser.add_argument("--select", default="", metavar="SELECTION", help="as NumPy: '0, 500:600, ::2' (everything)")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write a .npy file instead of printing")
+    _as_json(parser)
+
+
+def _read(options: Options) -> None:
+    selection = parse_selection(options.select)
+    block = zaro.read(options.target, options.path, selection, **_library_options(options))
+    if options.output:
+        _save(options.output, block)
+        print(f"{options.output}: {block.dtype} {block.shape}")
+    elif options.json:
+        print(json.dumps(report.plain(block.tolist())))
+    else:
+        print(block)
+
+
+def _save(file: Path, block: np.ndarray[Any, Any]) -> None:
+    """Write beside the file and rename: a reader never sees half of it."""
+    aside = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        with aside.open("wb") as handle:
+            np.save(handle, block, allow_pickle=False)
+        aside.replace(file)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _demo_arguments(parser: Parser) -> None:
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write the files here and leave them")
+    parser.add_argument("--months", type=int, default=12, choices=range(1, 13), metavar="N", help="files, 1 to 12 (12)")
+
+
+def _demo(options: Options) -> int:
+    from zaro import demo
+
+    missing = demo.missing_packages()
+    if missing:
+        raise _UsageError(f"the demo needs {', '.join(missing)}: pip install 'zaro[demo]'")
+    return 0 if demo.run(options.keep, months=options.months) else 1
+
+
+def _versions_arguments(parser: Parser) -> None:
+    pass
+
+
+def _versions(options: Options) -> None:
+    zaro.show_versions()
+
+
+@dataclass(frozen=True)
+class _Command:
+    name: str
+    help: str
+    arguments: Callable[[Parser], None]
+    run: Callable[[Options], int | None]
+
+
+_COMMANDS = (
+    _Command("info", "what an array or a group is", _info_arguments, _info),
+    _Command("ls", "every array and group of a target", _ls_arguments, _ls),
+    _Command("read", "values of an array, printed or written to a .npy file", _read_arguments, _read),
+    _Command("demo", "write an archive, read it through references, check every value", _demo_arguments, _demo),
+    _Command("versions", "versions, and who decodes what", _versions_arguments, _versions),
+)
+
+
+# ---- running ----------------------------------------------------------------------------------
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="zaro", description="Reads Zarr stores and reference sets.")
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for command in _COMMANDS:
+        sub = commands.add_parser(command.name, help=command.help, description=command.help.capitalize() + ".")
+        command.arguments(sub)
+        sub.add_argument("--debug", action="store_true", help="show where in the code an error arose")
+        sub.set_defaults(run=command.run)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; `sys.argv` where no `arguments` are given.
+
+    Returns
+    -------
+    int
+        0 where all went well, 1 after an error (one line on standard error), 130 after Ctrl-C.
+        A command line that makes no sense ends the process with 2, as argparse does.
+    """
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.run is None:
+        parser.print_help()
+        return 0
+    try:
+        return options.run(options) or 0
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # `zaro ls ... | head`: the reader has gone, and so do we
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (zaro.ZaroError, OSError, ImportError, MemoryError) as error:
+        if options.debug:
+            raise
+        print(f"zaro: {error}", file=sys.stderr)
+        return 1
+
+
+def _exit() -> NoReturn:
+    sys.exit(main())
+
+
+if __name__ == "__main__":
+    _exit()

@@ -1,0 +1,191 @@
+"""What a node is, for people to look at: as plain data, as text, and as HTML for notebooks.
+
+Nothing here reads a chunk or lists one. All text that comes from a file is escaped and cut short.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from html import escape
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from zaro.hierarchy import Array, Group
+
+__all__ = ["describe", "html", "text"]
+
+_MEMBERS = 100  # shown of one group; the rest are counted
+_LETTERS = 200  # shown of one value
+_DEPTH = 4  # groups within groups that are opened to be shown
+
+_STYLE = """<style>
+.zaro{font:13px/1.5 system-ui,sans-serif;color:inherit}
+.zaro table{border-collapse:collapse;margin:.2em 0 .4em}
+.zaro th,.zaro td{text-align:left;vertical-align:top;padding:.1em 1.2em .1em 0;background:none;color:inherit;border:0}
+.zaro th{font-weight:normal;opacity:.65}
+.zaro code{font:12px ui-monospace,monospace;background:none;color:inherit}
+.zaro summary{cursor:pointer}
+.zaro details>div{margin-left:.45em;padding-left:1em;border-left:1px solid color-mix(in srgb,currentColor 25%,transparent)}
+.zaro .kind{color:#2563a8}.zaro .more{opacity:.65}
+@media (prefers-color-scheme:dark){.zaro .kind{color:#7db4f0}}
+</style>"""
+
+
+def describe(node: Array | Group) -> dict[str, Any]:
+    """What a node is, as data that JSON can hold."""
+    return _describe_array(node) if isinstance(node, Array) else _describe_group(node)
+
+
+def _describe_array(array: Array) -> dict[str, Any]:
+    return {
+        "kind": "array",
+        "path": array.path,
+        "shape": list(array.shape),
+        "dims": list(array.dims) if array.dims is not None else None,
+        "dtype": _dtype(array.dtype),
+        "chunks": list(array.chunks),
+        "nchunks": _nchunks(array),
+        "nbytes": array.nbytes,
+        "fill_value": _plain(array.fill_value),
+        "codecs": [_codec(codec) for codec in array.codecs],
+        "attrs": dict(array.attrs),
+    }
+
+
+def _describe_group(group: Group) -> dict[str, Any]:
+    members = {name: "array" if isinstance(group[name], Array) else "group" for name in group}
+    return {"kind": "group", "path": group.path, "members": members, "attrs": dict(group.attrs)}
+
+
+def _nchunks(array: Array) -> int:
+    return math.prod(-(-size // chunk) if chunk else 0 for size, chunk in zip(array.shape, array.chunks, strict=True))
+
+
+def _dtype(dtype: np.dtype[Any]) -> str:
+    return str(dtype) if dtype.names is None else str(dtype.descr)
+
+
+def _codec(codec: Any) -> dict[str, Any]:
+    return {"name": codec.name, "configuration": {key: _plain(value) for key, value in codec.configuration.items()}}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it; what JSON cannot hold becomes its text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return str(value)
+
+
+# ---- text -------------------------------------------------------------------------------------
+
+
+def text(node: Array | Group) -> str:
+    """What a node is, as lines for a terminal."""
+    title = f"{'array' if isinstance(node, Array) else 'group'} {node.path or '/'}"
+    rows = list(_rows(node))
+    if isinstance(node, Group):
+        rows += [(name, _one_line(member)) for name, member in islice(node.items(), _MEMBERS)]
+        rows += [("...", f"{len(node) - _MEMBERS} more")] if len(node) > _MEMBERS else []
+    rows += [(f"@{name}", _short(value)) for name, value in node.attrs.items()]
+    width = max((len(name) for name, _ in rows), default=0)
+    return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+
+
+def _rows(node: Array | Group) -> Iterator[tuple[str, str]]:
+    if isinstance(node, Group):
+        return
+    yield "shape", _shape(node)
+    yield "dtype", _dtype(node.dtype)
+    yield "size", _size(node.nbytes)
+    yield "chunks", f"{_by(node.chunks)}, {_nchunks(node):,} in all"
+    yield "codecs", " > ".join(codec.name.removeprefix("numcodecs.") for codec in node.codecs)
+    yield "fill", _short(node.fill_value)
+
+
+def _shape(array: Array) -> str:
+    names = array.dims or (None,) * len(array.shape)
+    sizes = [f"{name}: {size}" if name else str(size) for name, size in zip(names, array.shape, strict=True)]
+    return ", ".join(sizes) if sizes else "scalar"
+
+
+def _one_line(node: Array | Group) -> str:
+    if isinstance(node, Group):
+        return f"group of {len(node)}"
+    return f"({_shape(node)}) {_dtype(node.dtype)} {_size(node.nbytes)}"
+
+
+def _by(sizes: tuple[int, ...]) -> str:
+    return " x ".join(map(str, sizes)) if sizes else "scalar"
+
+
+def _size(nbytes: int) -> str:
+    size = float(nbytes)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if size < 1024:
+            break
+        size /= 1024
+    else:
+        unit = "PiB"
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+
+
+def _short(value: Any) -> str:
+    words = value if isinstance(value, str) else str(_plain(value))
+    return words if len(words) <= _LETTERS else f"{words[:_LETTERS]}..."
+
+
+# ---- HTML -------------------------------------------------------------------------------------
+
+
+def html(node: Array | Group) -> str:
+    """What a node is, as one piece of HTML: a table for an array, a tree that unfolds for a group."""
+    body = _array_html(node) if isinstance(node, Array) else _group_html(node, _DEPTH, opened=True)
+    return f'{_STYLE}<div class="zaro">{body}</div>'
+
+
+def _array_html(array: Array) -> str:
+    return f'<div><span class="kind">zaro.Array</span> <code>{escape(array.path or "/")}</code></div>{_details(array)}'
+
+
+def _details(array: Array) -> str:
+    return _table(_rows(array)) + _attrs_html(array)
+
+
+def _table(rows: Any) -> str:
+    lines = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _attrs_html(node: Array | Group) -> str:
+    if not node.attrs:
+        return ""
+    rows = [(name, _short(value)) for name, value in node.attrs.items()]
+    return f"<details><summary>attributes ({len(rows)})</summary><div>{_table(rows)}</div></details>"
+
+
+def _group_html(group: Group, depth: int, *, opened: bool = False) -> str:
+    name = escape(group.path or "/") if opened else escape(group.path.rpartition("/")[2])
+    title = f'<span class="kind">{"zaro.Group" if opened else "group"}</span> <code>{name}</code>'
+    if not depth:
+        return f'<div>{title} <span class="more">{len(group)} members</span></div>'
+    members = [_member_html(key, group[key], depth - 1) for key in islice(group, _MEMBERS)]
+    if len(group) > _MEMBERS:
+        members.append(f'<div class="more">{len(group) - _MEMBERS} more</div>')
+    state = " open" if opened else ""
+    return f"<details{state}><summary>{title}</summary><div>{_attrs_html(group)}{''.join(members)}</div></details>"
+
+
+def _member_html(name: str, node: Array | Group, depth: int) -> str:
+    if isinstance(node, Group):
+        return _group_html(node, depth)
+    line = f"<code>{escape(name)}</code> {escape(_one_line(node))}"
+    return f"<details><summary>{line}</summary><div>{_details(node)}</div></details>"
