@@ -153,7 +153,7 @@ def read(source: Source, plan: Plan | PointsPlan, out: NDArray[Any] | None = Non
     target = out
     if isinstance(plan, PointsPlan) and not out.flags.c_contiguous:
         target = np.empty(plan.shape, dtype)
-    absent = _read_objects(source, plan, target) if dtype.hasobject else _read_blocks(source, plan, target)
+    absent = _read_objects(source, plan, target) if dtype.kind in "OT" else _read_blocks(source, plan, target)
     if target is not out:
         out[...] = target
     if absent and source.missing == "warn":
@@ -219,9 +219,8 @@ def _kernel(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> Read:
 
 
 def _fill_bytes(metadata: ArrayMetadata) -> bytes:
-    value = np.zeros((), metadata.dtype) if metadata.fill_value is None else np.empty((), metadata.dtype)
-    if metadata.fill_value is not None:
-        value[()] = metadata.fill_value
+    value = np.empty((), metadata.dtype)
+    value[()] = metadata.blank
     return value.tobytes()
 
 
@@ -329,7 +328,7 @@ def _stored(source: Source, located: Located, task: int) -> Bytes | None:
 def _read_objects(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:
     """Blocks of Python objects: decoded chunk by chunk, and placed by NumPy."""
     located = source.table.locate(plan.ids())
-    fill = source.metadata.fill_value
+    fill = source.metadata.blank
     flat = out.reshape(-1) if isinstance(plan, PointsPlan) else out
     absent = 0
     for task in range(plan.n_task):

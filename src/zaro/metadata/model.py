@@ -53,6 +53,8 @@ class ArrayMetadata:
     edges : tuple of Runs, or None
         Extents of the chunks along each axis of a rectilinear grid, `chunks` being the largest; None where
         all chunks are alike.
+    has_compressor : bool
+        Whether the last codec of a v2 document is its compressor; the others are its filters.
     """
 
     shape: tuple[int, ...]
@@ -65,6 +67,7 @@ class ArrayMetadata:
     attributes: dict[str, Any] = field(default_factory=dict)
     zarr_format: Literal[2, 3] = 3
     edges: tuple[Runs, ...] | None = None
+    has_compressor: bool = False
 
     @cached_property
     def grid(self) -> tuple[int, ...]:

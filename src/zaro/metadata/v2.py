@@ -49,6 +49,7 @@ def array_v2(array: Document, attributes: Document | None) -> ArrayMetadata:
         dimension_names=_dimension_names(array, attrs, len(shape)),
         attributes=attrs,
         zarr_format=2,
+        has_compressor=array.members.get("compressor") is not None,
     )
 
 
