@@ -306,8 +306,7 @@ def _fetch(
         try:
             stored = _stored(source, located, task)
             if decode and stored is not None:
-                for step in source.chain.foreign:
-                    stored = step.decode(stored)
+                stored = source.chain.before_kernel(stored)
         except Exception as err:  # whatever a codec of others raises becomes an error that names the chunk
             raise _chunk_error(source, plan, task, err) from err
         found.append(stored)
@@ -430,8 +429,8 @@ def _error(source: Source, plan: Plan | PointsPlan, kernel: Read, tasks: NDArray
         return ChunkError(os.strerror(code), **facts)
     if status not in _CORRUPT:
         return ChunkError(reason, **facts)
-    if source.chain.kernel.names:
-        reason = f"{source.chain.kernel.names[min(step, len(source.chain.kernel.names) - 1)]}: {reason}"
+    if source.chain.kernel.steps:
+        reason = f"{source.chain.kernel.steps[step][0]}: {reason}"
     have = f" ({got} bytes are stored)" if got >= 0 else ""
     block = f"{source.metadata.chunk_nbytes} bytes decoded are expected"
     return CorruptChunkError(f"{reason}{have}; {block}", **facts)
