@@ -1,0 +1,181 @@
+"""From a codec list to a chain that decodes: what runs in C, what in Python, what moves no bytes at all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zaro._core import codec as kernel
+from zaro.codecs.members import Members
+from zaro.codecs.native import NATIVE, read_order
+from zaro.codecs.objects import OBJECTS
+from zaro.codecs.other import ARRAY, compile_other
+from zaro.codecs.parts import BytesStep, CodecLike, KernelStep, Part, SizedStep, State
+from zaro.codecs.registry import served
+from zaro.errors import MetadataError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["Chain", "compile_chain"]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """How the stored bytes of a chunk become its values.
+
+    Attributes
+    ----------
+    kernel : zaro._core.codec.Chain
+        The steps that C decodes: the last ones, in the order of decoding.
+    foreign : tuple of BytesStep
+        Steps before those, which run in Python; empty where C decodes all.
+    order : tuple of int, or None
+        Stored axis k of the decoded block is array axis `order[k]`; None for C order.
+    blocks : callable or None
+        For elements without a fixed size: from what `foreign` leaves to a block of the chunk's shape; the
+        kernel's chain is then empty.
+    sharding : mapping or None
+        The configuration of `sharding_indexed`, where that codec is the whole list.
+    """
+
+    kernel: kernel.Chain
+    foreign: tuple[BytesStep, ...] = ()
+    order: tuple[int, ...] | None = None
+    blocks: Callable[[Buffer], NDArray[Any]] | None = None
+    sharding: Mapping[str, Any] | None = None
+
+    def run_foreign(self, data: Buffer) -> Buffer:
+        """Run the steps that C does not decode.
+
+        Raises
+        ------
+        CorruptChunkError
+            Naming the codec that refuses.
+        """
+        for step in self.foreign:
+            data = step.decode(data, None)
+        return data
+
+
+def compile_chain(
+    codecs: Sequence[CodecLike], *, dtype: np.dtype[Any], chunk_shape: tuple[int, ...], document: str
+) -> Chain:
+    """Compile a codec list, in the order of encoding, to a chain.
+
+    Parameters
+    ----------
+    codecs : sequence
+        Entries with `name` and `configuration`.
+    dtype : numpy.dtype
+        Of the elements, with the byte order that the block shall have.
+    chunk_shape : tuple of int
+        Shape of a whole chunk.
+    document : str
+        Key of the metadata document, for messages.
+
+    Raises
+    ------
+    MetadataError
+        The list contradicts itself, or a configuration is not what its codec asks for.
+    UnsupportedError
+        A codec is unknown, needs a package that is not installed, or would run code.
+    """
+    members = [
+        Members(document, f"codecs[{k}]", codec.name, codec.configuration) for k, codec in enumerate(codecs)
+    ]
+    if [m.codec for m in members] == ["sharding_indexed"]:
+        return Chain(kernel.Chain(), sharding=members[0].configuration)
+    found = _Walk(dtype, chunk_shape)
+    for one in members:
+        found.take(one)
+        one.close()
+    if found.state.array:
+        raise MetadataError(document, "codecs", "holds no codec that turns an array into bytes")
+    if dtype.hasobject and found.blocks is None:
+        raise MetadataError(document, "codecs", f"holds no codec for elements of type {dtype}")
+    chain = _assemble(found)
+    _check_sizes(chain, found, document)
+    return chain
+
+
+class _Walk:
+    """A codec list on the way from array to stored bytes."""
+
+    def __init__(self, dtype: np.dtype[Any], chunk_shape: tuple[int, ...]) -> None:
+        self.dtype, self.chunk_shape = dtype, chunk_shape
+        self.nbytes = math.prod(chunk_shape) * dtype.itemsize
+        self.state = State(dtype, self.nbytes)
+        self.parts: list[Part] = []
+        self.order = tuple(range(len(chunk_shape)))
+        self.blocks: Callable[[Buffer], NDArray[Any]] | None = None
+
+    def take(self, members: Members) -> None:
+        """Add one codec."""
+        if members.codec == "transpose":
+            self._transpose(members)
+        elif members.codec in OBJECTS and (self.state.array or not self.parts):
+            shape = tuple(self.chunk_shape[axis] for axis in self.order)
+            flat = OBJECTS[members.codec](members, self.dtype, math.prod(shape))
+            self.blocks = partial(_block, flat, shape, self.order)
+            self.state = State(None, None, array=False)
+        else:
+            part, self.state = self._compiler(members)(members, self.state)
+            if part.steps != ():
+                self.parts.append(part)
+
+    def _compiler(self, members: Members) -> Callable[[Members, State], tuple[Part, State]]:
+        codec, array = members.codec, self.state.array
+        if codec == "bytes" and not array:
+            members.misplaced("but the array was turned into bytes before")
+        if array and codec not in ARRAY:
+            members.misplaced("but no codec before it turned the array into bytes")
+        return NATIVE.get(codec, compile_other)
+
+    def _transpose(self, members: Members) -> None:
+        if not self.state.array:
+            members.misplaced("but the array was turned into bytes before")
+        order = read_order(members, len(self.order))
+        self.order = tuple(self.order[axis] for axis in order)
+
+
+def _block(
+    flat: Callable[[Buffer], NDArray[Any]], shape: tuple[int, ...], order: tuple[int, ...], data: Buffer
+) -> NDArray[Any]:
+    return flat(data).reshape(shape).transpose(np.argsort(order))
+
+
+def _assemble(found: _Walk) -> Chain:
+    parts = found.parts[::-1]
+    unserved = [k for k, part in enumerate(parts) if not served(part)]
+    split = len(parts) if found.blocks else unserved[-1] + 1 if unserved else 0
+    steps = [step for part in parts[split:] for step in part.steps or ()]
+    natural = found.order == tuple(range(len(found.order)))
+    return Chain(
+        kernel.Chain(steps),
+        tuple(SizedStep(_python(part), part.nbytes) for part in parts[:split]),
+        None if natural or found.blocks else found.order,
+        found.blocks,
+    )
+
+
+def _python(part: Part) -> BytesStep:
+    if served(part) and part.steps and (part.nbytes is not None or part.keeps_size):
+        return KernelStep(part.name, kernel.Chain(part.steps))
+    return part.python()
+
+
+def _check_sizes(chain: Chain, found: _Walk, document: str) -> None:
+    if found.blocks is not None:
+        return
+    try:
+        chain.kernel.sizes(found.nbytes)
+    except ValueError as err:
+        reason = f"cannot hold chunks of {found.nbytes} bytes: {err}"
+        raise MetadataError(document, "codecs", reason) from err

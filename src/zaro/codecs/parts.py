@@ -1,0 +1,149 @@
+"""What one codec of a chain asks of a decoder, and the words that the rest of the room shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zaro._core import codec as kernel
+from zaro.errors import CorruptChunkError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["BytesStep", "CodecLike", "KernelStep", "Part", "SizedStep", "State", "as_bytes"]
+
+CHECKS = frozenset(
+    {"crc32c", "crc32c_start", "crc32_start", "crc32_end", "adler32_start", "adler32_end", "fletcher32"}
+)
+KEEP_SIZE = CHECKS | {"shuffle", "swap"}
+
+Step = tuple[str, dict[str, Any]]
+"""One step of `zaro._core.codec.Chain`: its name and its parameters."""
+
+
+class CodecLike(Protocol):
+    """One entry of a codec list: the metadata room's `Codec` is one."""
+
+    @property
+    def name(self) -> str:
+        """The v3 name; `numcodecs.` and the id for a codec of a v2 document."""
+
+    @property
+    def configuration(self) -> Mapping[str, Any]:
+        """Its members, as the document spells them."""
+
+
+class BytesStep(Protocol):
+    """One decoding step that runs in Python."""
+
+    @property
+    def name(self) -> str:
+        """The codec, as the document spells it."""
+
+    def decode(self, data: Buffer, nbytes: int | None) -> NDArray[np.uint8]:
+        """Decode `data` to `nbytes` bytes, or to as many as there are where None.
+
+        Raises
+        ------
+        CorruptChunkError
+            The bytes do not decode, or to another number of bytes.
+        """
+
+
+@dataclass(frozen=True)
+class State:
+    """What is known of a chunk between two codecs, on the way from array to stored bytes.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype or None
+        Of its elements; None where it is no longer a run of elements.
+    nbytes : int or None
+        Its size; None where the data decide.
+    array : bool
+        Whether it is still an array: no codec that turns arrays into bytes has been met.
+    """
+
+    dtype: np.dtype[Any] | None
+    nbytes: int | None
+    array: bool = True
+
+
+@dataclass(frozen=True)
+class Part:
+    """One codec, ready to decode.
+
+    Attributes
+    ----------
+    name : str
+    steps : tuple of steps, or None
+        For the kernel, in the order of decoding; empty where nothing is to be done, None where C has no step.
+    nbytes : int or None
+        Bytes that leave it when it decodes.
+    python : callable
+        Makes the step that does the same in Python.
+    """
+
+    name: str
+    steps: tuple[Step, ...] | None
+    nbytes: int | None
+    python: Callable[[], BytesStep]
+
+    @property
+    def keeps_size(self) -> bool:
+        """Whether the size of what enters tells the size of what leaves."""
+        return all(name in KEEP_SIZE for name, _ in self.steps or ())
+
+
+def as_bytes(value: Any, name: str, nbytes: int | None) -> NDArray[np.uint8]:
+    """View what a decoder returned as bytes, and insist on their number."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            raise CorruptChunkError(f"{name}: decodes to Python objects where bytes are expected")
+        data = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+    else:
+        data = np.frombuffer(value, np.uint8)
+    if nbytes is not None and data.size != nbytes:
+        raise CorruptChunkError(f"{name}: decodes to {data.size} bytes, expected {nbytes}")
+    return data
+
+
+@dataclass(frozen=True)
+class SizedStep:
+    """A step in its place in a chain, where the size of what leaves it may be known."""
+
+    step: BytesStep
+    nbytes: int | None
+
+    @property
+    def name(self) -> str:
+        """The codec, as the document spells it."""
+        return self.step.name
+
+    def decode(self, data: Buffer, nbytes: int | None = None) -> NDArray[np.uint8]:
+        """See `BytesStep.decode`; without a size, the one known here is asked for."""
+        return self.step.decode(data, self.nbytes if nbytes is None else nbytes)
+
+
+@dataclass(frozen=True)
+class KernelStep:
+    """Steps that C decodes, standing before one that runs in Python.
+
+    Where the size of the result is not known, only steps whose input tells it may come here.
+    """
+
+    name: str
+    chain: kernel.Chain
+
+    def decode(self, data: Buffer, nbytes: int | None) -> NDArray[np.uint8]:
+        """See `BytesStep.decode`."""
+        source = as_bytes(data, self.name, None)
+        if nbytes is None:
+            checks = sum(1 for name, _ in self.chain.steps if name in CHECKS)
+            nbytes = max(source.size - 4 * checks, 0)
+        return self.chain.decode(source, nbytes)
