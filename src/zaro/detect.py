@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,8 @@ from zaro.metadata.documents import Document, DocumentSource
 from zaro.options import Options
 from zaro.references.plain import KeyTable
 from zaro.references.set import References
-from zaro.references.table import EmptyTable, Table
-from zaro.stores.base import Store
+from zaro.references.table import EmptyTable, Located, Table
+from zaro.stores.base import Bytes, Store
 from zaro.stores.local import LocalStore
 from zaro.stores.memory import MemoryStore
 from zaro.stores.targets import Targets
@@ -51,6 +51,10 @@ class Opened:
     table: Callable[[str, ArrayMetadata], Table]
     targets: Targets
     references: References | None = None
+
+    def read_spans(self, located: Located, parts: Sequence[tuple[str, int, int | None]]) -> Sequence[Bytes | None]:
+        """The bytes of spans of located files; None for a key that the store does not hold."""
+        return located.store.get_parts(parts) if located.store is not None else self.targets.read(parts)
 
 
 def detect(target: Any, options: Options) -> Opened:

@@ -17,8 +17,9 @@ from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
 from zaro.metadata import read_node as read_metadata
 from zaro.options import Options
 from zaro.plan.chunks import plan_axes, plan_points
-from zaro.plan.selection import basic, orthogonal, points
+from zaro.plan.selection import Points, basic, orthogonal, points
 from zaro.read import Source, read
+from zaro.references.shard import ShardTable, open_shards
 from zaro.references.table import ABSENT, INLINE, Located
 
 __all__ = ["Array", "Group", "list_nodes", "metadata_of", "open_node", "read_node"]
@@ -79,8 +80,13 @@ class Array(_Node):
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """Elements of a whole chunk along each dimension."""
-        return self._metadata.chunks
+        """Elements of a whole chunk along each dimension: what is decoded at a time, of a shard its inner chunks."""
+        return self._source.metadata.chunks
+
+    @property
+    def shards(self) -> tuple[int, ...] | None:
+        """Elements of a whole shard along each dimension; None where chunks are not gathered in shards."""
+        return self._metadata.chunks if isinstance(self._source.table, ShardTable) else None
 
     @property
     def dims(self) -> tuple[str | None, ...] | None:
@@ -170,12 +176,25 @@ class Array(_Node):
         ChunkError
             A chunk is listed but missing, short or corrupt, or is absent while `missing="raise"`.
         """
+        metadata = self._source.metadata
         if mode == "points":
-            return read(self._source, plan_points(self._metadata, points(selection, self.shape), self._chain.order), out)
-        picks = orthogonal(selection, self.shape) if mode == "orthogonal" or _one_list(selection) else None
-        if picks is None:
-            picks = basic(selection, self.shape)
-        return read(self._source, plan_axes(self._metadata, picks), out)
+            chosen = points(selection, self.shape)
+            if metadata.edges is not None:
+                return self._read_points(chosen, out)
+            return read(self._source, plan_points(metadata, chosen, self._source.chain.order), out)
+        by_list = mode == "orthogonal" or _one_list(selection)
+        picks = orthogonal(selection, self.shape) if by_list else basic(selection, self.shape)
+        return read(self._source, plan_axes(metadata, picks), out)
+
+    def _read_points(self, chosen: Points, out: NDArray[Any] | None) -> NDArray[Any]:
+        """Points of a rectilinear grid, whose blocks differ in size: read where their rows and columns cross."""
+        crossing = [np.unique(chosen.index[:, d], return_inverse=True) for d in range(self.ndim)]
+        block = self.read(tuple(positions for positions, _ in crossing), mode="orthogonal")
+        found = block[tuple(row for _, row in crossing)].reshape(chosen.shape)
+        if out is None:
+            return found
+        out[...] = found
+        return out
 
     def locate(self, ids: ArrayLike) -> Located:
         """Find where chunks lie.
@@ -191,14 +210,15 @@ class Array(_Node):
             Columns `file_id` (-1 absent, -2 inline), `offset`, `length` (bytes; -1 whole file), and `files`.
         """
         wanted = np.ascontiguousarray(ids, dtype=np.int64).reshape(-1)
-        outside = (wanted < 0) | (wanted >= self._metadata.nchunks)
+        nchunks = self._source.metadata.nchunks
+        outside = (wanted < 0) | (wanted >= nchunks)
         if outside.any():
-            raise SelectionError(f"chunk {wanted[outside][0]} of an array of {self._metadata.nchunks} chunks")
+            raise SelectionError(f"chunk {wanted[outside][0]} of an array of {nchunks} chunks")
         return self._source.table.locate(wanted)
 
     def explain(self, key_or_index: str | tuple[int, ...]) -> str:
         """Say in one line where a chunk lies: `chunk 0.5.3 of sst: bytes 20480+4000 of a.nc`."""
-        encoding, grid = self._metadata.key_encoding, self._metadata.grid
+        encoding, grid = self._metadata.key_encoding, self._source.metadata.grid
         if isinstance(key_or_index, str):
             index = encoding.index(key_or_index.removeprefix(f"{self._path}/"), grid)
         else:
@@ -224,23 +244,29 @@ class Array(_Node):
         return f"<zaro.Array {self._path or '/'}: {shape} {self.dtype}, chunks {chunks or '-'}, {names}>"
 
     @cached_property
-    def _chain(self) -> Chain:
+    def _source(self) -> Source:
+        """What reading needs; of a sharded array, its inner chunks."""
         version = "zarr.json" if self._metadata.zarr_format == 3 else ".zarray"
         document = f"{self._path}/{version}" if self._path else version
-        return compile_chain(
-            self._metadata.codecs, dtype=self.dtype, chunk_shape=self._metadata.chunks, document=document
-        )
-
-    @cached_property
-    def _source(self) -> Source:
+        metadata, table = self._metadata, self._opened.table(self._path, self._metadata)
+        chain = _compile(metadata, document)
+        while chain.sharding is not None:
+            metadata, table = open_shards(metadata, chain.sharding, table, self._opened.read_spans, document)
+            chain = _compile(metadata, document)
         return Source(
             node=self._path,
-            metadata=self._metadata,
-            chain=self._chain,
-            table=self._opened.table(self._path, self._metadata),
+            metadata=metadata,
+            chain=chain,
+            table=table,
             targets=self._opened.targets,
             missing=self._options.missing,
         )
+
+
+def _compile(metadata: ArrayMetadata, document: str) -> Chain:
+    return compile_chain(
+        metadata.codecs, dtype=metadata.dtype, chunk_shape=metadata.chunks, document=document
+    )
 
 
 class _Indexer:

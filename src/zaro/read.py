@@ -28,6 +28,7 @@ from zaro.errors import ChunkError, CorruptChunkError, MissingChunkError, Select
 from zaro.metadata.model import ArrayMetadata
 from zaro.plan.chunks import Plan, PointsPlan
 from zaro.references.plain import KeyTable
+from zaro.references.shard import ShardTable
 from zaro.references.table import ABSENT, INLINE, Located, Table
 from zaro.stores.base import Bytes
 from zaro.stores.local import LocalStore
@@ -57,12 +58,24 @@ class Source:
     missing: Literal["fill", "warn", "raise"] = "fill"
     paths: dict[int, PathTable] = field(default_factory=dict, repr=False)
 
+    def key(self, chunk: int) -> str:
+        """Key of one chunk below the array, for messages; an inner chunk of a shard stands behind its shard's."""
+        encoding = self.metadata.key_encoding
+        if isinstance(self.table, ShardTable):
+            shard, _ = self.table.place(np.array([chunk]))
+            return f"{encoding.key(_index(int(shard[0]), self.table.shard_grid))}, inner chunk {_index(chunk, self.metadata.grid)}"
+        return encoding.key(_index(chunk, self.metadata.grid))
+
     def path_table(self, files: Sequence[str]) -> PathTable:
         """Paths of a table's files, kept from read to read."""
         known = self.paths.get(id(files))
         if known is None or known.n != len(files):
             known = self.paths[id(files)] = PathTable(len(files))
         return known
+
+
+def _index(chunk: int, grid: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(chunk, grid)) if grid else ()
 
 
 # ---- threads ----------------------------------------------------------------------------------
@@ -173,9 +186,10 @@ def _read_blocks(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> 
     if isinstance(source.table, KeyTable) and isinstance(source.table.store, LocalStore) and not source.chain.foreign:
         return _run_keys(source, plan, out, source.table, source.table.store)
     located = source.table.locate(plan.ids())
-    if source.chain.foreign or isinstance(source.table, KeyTable):
+    in_memory = located.store is not None and not isinstance(located.store, LocalStore)
+    if source.chain.foreign or in_memory or isinstance(source.table, KeyTable):
         return _run_fetched(source, plan, out, located, None)
-    paths = source.path_table(located.files)
+    paths = source.path_table(located.files) if located.store is None else PathTable(len(located.files))
     elsewhere = _name_files(source, located, paths)
     if not elsewhere:
         return _run_files(source, plan, out, located, paths, None)
@@ -188,7 +202,9 @@ def _name_files(source: Source, located: Located, paths: PathTable) -> set[int]:
     """Give the kernel the paths that it needs; returns the files that are not local."""
     elsewhere = set()
     for file_id in paths.unset(located.file_id):
-        local = source.targets.local_path(located.files[file_id])
+        url = located.files[file_id]
+        store = located.store
+        local = f"{store.url}/{url}" if store is not None else source.targets.local_path(url)
         if local is None:
             elsewhere.add(file_id)
         else:
@@ -306,7 +322,7 @@ def _fetch(
         try:
             stored = _stored(source, located, task)
             if decode and stored is not None:
-                stored = source.chain.before_kernel(stored)
+                stored = source.chain.run_foreign(stored)
         except Exception as err:  # whatever a codec of others raises becomes an error that names the chunk
             raise _chunk_error(source, plan, task, err) from err
         found.append(stored)
@@ -314,14 +330,13 @@ def _fetch(
 
 
 def _stored(source: Source, located: Located, task: int) -> Bytes | None:
-    if isinstance(source.table, KeyTable):
-        return source.table.store.get(located.files[task])
     file_id, offset, length = (int(column[task]) for column in (located.file_id, located.offset, located.length))
     if file_id == ABSENT:
         return None
     if file_id == INLINE:
         return memoryview(located.inline)[offset : offset + length]
-    return source.targets.read([(located.files[file_id], offset, None if length < 0 else length)])[0]
+    part = (located.files[file_id], offset, None if length < 0 else length)
+    return (located.store.get_parts([part]) if located.store is not None else source.targets.read([part]))[0]
 
 
 def _read_objects(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:
@@ -385,13 +400,12 @@ def _facts(source: Source, plan: Plan | PointsPlan, task: int) -> dict[str, Any]
     ids = plan.ids()[task : task + 1]
     located = source.table.locate(ids)
     chunk = int(ids[0])
-    index = tuple(int(i) for i in np.unravel_index(chunk, source.metadata.grid)) if source.metadata.grid else ()
-    facts: dict[str, Any] = {"node": source.node, "key": source.metadata.key_encoding.key(index)}
+    facts: dict[str, Any] = {"node": source.node, "key": source.key(chunk)}
     file_id, offset, length = int(located.file_id[0]), int(located.offset[0]), int(located.length[0])
-    if isinstance(source.table, KeyTable):
-        facts["file"] = f"{source.table.store.url}/{located.files[0]}"
-    elif file_id >= 0:
-        facts["file"] = _describe_file(located.files, file_id)
+    if file_id >= 0:
+        store = located.store
+        name = located.files[file_id] if store is not None else _describe_file(located.files, file_id)
+        facts["file"] = f"{store.url}/{name}" if store is not None else name
         if length >= 0:
             facts |= {"offset": offset, "length": length}
     elif file_id == INLINE:

@@ -11,7 +11,7 @@ from libc.string cimport memset
 
 cimport numpy as cnp
 
-from zaro._core.codec cimport Chain, Decoder, zaro_chain, zaro_decoder
+from zaro._core.codec cimport Chain, Decoder, loaded_blosc, zaro_blosc, zaro_chain, zaro_decoder
 from zaro._core.status cimport ZARO_OK, zaro_status
 
 from zaro._core.reason import REASON
@@ -140,16 +140,24 @@ cdef class Worker:
 
     cdef zaro_worker worker
     cdef Decoder decoder
+    cdef const zaro_blosc *blosc
     cdef void *room
     cdef readonly size_t nbytes
 
     def __cinit__(self):
-        self.decoder = Decoder()
         self.room = NULL
         self.nbytes = 0
+        self.renew()
 
     def __dealloc__(self):
         free(self.room)
+
+    cdef int renew(self) except -1:
+        """Libblosc2 is loaded with the first array that needs it: a decoder made earlier does not know it."""
+        if self.decoder is None or self.blosc != loaded_blosc():
+            self.blosc = loaded_blosc()
+            self.decoder = Decoder()
+        return 0
 
     cdef int reserve(self, size_t nbytes) except -1:
         if nbytes > self.nbytes:
@@ -325,6 +333,7 @@ cdef class Read:
     def run(self, Worker worker not None):
         """Take part until no task is left, one failed, or `stop` was called."""
         cdef bint more = True
+        worker.renew()
         worker.reserve(zaro_read_room(&self.read))
         zaro_worker_open(&worker.worker, worker.decoder.decoder, <uint8_t *>worker.room)
         try:

@@ -3,6 +3,7 @@
 from zaro.metadata.keys import KeyEncoding
 from zaro.metadata.model import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
 from zaro.metadata.nodes import DOCUMENT_NAMES, consolidated_v2, read_node
+from zaro.metadata.v3 import codec_list
 
 __all__ = [
     "DOCUMENT_NAMES",
@@ -11,6 +12,7 @@ __all__ = [
     "GroupMetadata",
     "KeyEncoding",
     "NodeMetadata",
+    "codec_list",
     "consolidated_v2",
     "read_node",
 ]

@@ -12,7 +12,7 @@ from zaro.metadata.grid import Runs, check_sizes, chunk_edges, even_chunks, exte
 from zaro.metadata.keys import KeyEncoding
 from zaro.metadata.model import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
 
-__all__ = ["node_v3"]
+__all__ = ["codec_list", "node_v3"]
 
 _COMMON = {"zarr_format", "node_type", "attributes"}
 _OF_GROUP = _COMMON | {"consolidated_metadata"}
@@ -58,7 +58,7 @@ def _array(document: Document) -> ArrayMetadata:
     dtype = dtype_v3(document, "data_type", document.need("data_type", "a data type"))
     chunks, edges, member = _grid(document, shape)
     check_sizes(document, shape, chunks, member, dtype.itemsize)
-    codecs = _codecs(document)
+    codecs = codec_list(document)
     _no_transformers(document)
     fill = document.need("fill_value", "a value of the data type")
     return ArrayMetadata(
@@ -137,7 +137,8 @@ def _key_encoding(document: Document) -> KeyEncoding:
     return _KEYS[name, separator]
 
 
-def _codecs(document: Document) -> tuple[Codec, ...]:
+def codec_list(document: Document) -> tuple[Codec, ...]:
+    """Read the member `codecs` of an array, or of the configuration of a codec that holds others."""
     found = document.need("codecs", "a list of codecs")
     if not isinstance(found, list | tuple) or not found:
         raise document.bad("codecs", found, "a list of codecs")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from zaro._core import grid as _grid
 from zaro.errors import SelectionError
 from zaro.metadata.model import ArrayMetadata
-from zaro.plan.selection import Listed, Pick, Points
+from zaro.plan.selection import Pick, Picked, Points
 
 __all__ = ["AxisPlan", "Plan", "PointsPlan", "plan_axes", "plan_points"]
 
@@ -91,51 +91,73 @@ class PointsPlan:
 
 def plan_axes(metadata: ArrayMetadata, picks: tuple[Pick, ...]) -> Plan:
     """Chunks that picks, one for each axis, touch; each chunk once."""
-    axes = tuple(
-        _axis(pick, size, chunk) for pick, size, chunk in zip(picks, metadata.shape, metadata.chunks, strict=True)
-    )
+    axes = tuple(_axis(metadata, d, pick) for d, pick in enumerate(picks))
     shape = tuple(pick.count for pick in picks if not pick.dropped)
     if math.prod(shape) * metadata.dtype.itemsize > np.iinfo(np.intp).max:
         raise SelectionError(f"a result of shape {shape} does not fit into memory; read it in parts")
     return Plan(axes, shape, metadata.grid)
 
 
-def _axis(pick: Pick, size: int, chunk: int) -> AxisPlan:
-    if isinstance(pick, Listed):
-        return _listed_axis(pick.positions, chunk)
-    return AxisPlan(_grid.cover(size, max(chunk, 1), pick.start, pick.step, pick.count), None, None, pick.dropped)
+def _axis(metadata: ArrayMetadata, d: int, pick: Pick) -> AxisPlan:
+    size, chunk = metadata.shape[d], metadata.chunks[d]
+    if isinstance(pick, Picked) and metadata.edges is None:
+        segments = _grid.cover(size, max(chunk, 1), pick.start, pick.step, pick.count)
+        return AxisPlan(segments, None, None, pick.dropped)
+    if isinstance(pick, Picked):
+        positions = pick.start + pick.step * np.arange(pick.count, dtype=np.int64)
+        return AxisPlan(_segments(*chunks_of(metadata, d, positions), step=pick.step), None, None, pick.dropped)
+    return _listed_axis(*chunks_of(metadata, d, pick.positions))
 
 
-def _listed_axis(positions: NDArray[np.int64], chunk: int) -> AxisPlan:
-    of_chunk = positions // chunk
-    target = np.argsort(of_chunk, kind="stable")
-    of_chunk = of_chunk[target]
+def chunks_of(
+    metadata: ArrayMetadata, d: int, positions: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Chunk, position in it, and extent of it along axis `d`, for each element."""
+    if metadata.edges is None:
+        chunk = max(metadata.chunks[d], 1)
+        of_chunk = positions // chunk
+        return of_chunk, positions - of_chunk * chunk, np.full(len(positions), chunk, np.int64)
+    sizes = np.array(metadata.edges[d].sizes, np.int64)
+    counts = np.array(metadata.edges[d].counts, np.int64)
+    run = np.searchsorted(np.cumsum(sizes * counts), positions, side="right")
+    first_element = (np.cumsum(sizes * counts) - sizes * counts)[run]
+    first_chunk = (np.cumsum(counts) - counts)[run]
+    of_run, within = np.divmod(positions - first_element, sizes[run])
+    return first_chunk + of_run, within, sizes[run]
+
+
+def _segments(
+    of_chunk: NDArray[np.int64], within: NDArray[np.int64], size: NDArray[np.int64], *, step: int
+) -> NDArray[np.int64]:
+    """Segments of elements that stand in order: one for each run in the same chunk."""
     begin = np.flatnonzero(np.diff(of_chunk, prepend=-1))
     segments = np.empty((len(begin), 6), np.int64)
-    segments[:, 0] = of_chunk[begin]
-    segments[:, 1] = chunk
-    segments[:, 2] = begin
-    segments[:, 3] = 1
-    segments[:, 4] = np.diff(begin, append=len(positions))
-    segments[:, 5] = 0
-    source = positions[target] - of_chunk * chunk
-    return AxisPlan(segments, np.ascontiguousarray(source), np.ascontiguousarray(target, dtype=np.int64), False)
+    segments[:, 0], segments[:, 1], segments[:, 2] = of_chunk[begin], size[begin], within[begin]
+    segments[:, 3], segments[:, 4], segments[:, 5] = step, np.diff(begin, append=len(of_chunk)), begin
+    return segments
+
+
+def _listed_axis(of_chunk: NDArray[np.int64], within: NDArray[np.int64], size: NDArray[np.int64]) -> AxisPlan:
+    target = np.argsort(of_chunk, kind="stable").astype(np.int64, copy=False)
+    segments = _segments(of_chunk[target], within[target], size[target], step=1)
+    segments[:, 2], segments[:, 5] = segments[:, 5], 0  # a listed axis begins at an entry of its lists
+    return AxisPlan(segments, np.ascontiguousarray(within[target]), target, False)
 
 
 def plan_points(metadata: ArrayMetadata, chosen: Points, order: tuple[int, ...] | None) -> PointsPlan:
-    """Elements grouped by the chunk they lie in. `order` is the stored order of a block's axes, None for C."""
-    chunks = np.maximum(np.array(metadata.chunks, np.int64), 1)
-    index = chosen.index // chunks
-    within = chosen.index - index * chunks
+    """Elements of a regular grid, grouped by chunk. `order` is the stored order of a block's axes, None for C."""
+    parts = [chunks_of(metadata, d, chosen.index[:, d]) for d in range(metadata.ndim)]
+    n = len(chosen.index)
+    index = np.stack([part[0] for part in parts], axis=1) if parts else np.zeros((n, 0), np.int64)
     ids = _grid.ravel(np.ascontiguousarray(index), np.array(metadata.grid, np.int64))
     target = np.argsort(ids, kind="stable").astype(np.int64, copy=False)
     ids = ids[target]
     first = np.flatnonzero(np.diff(ids, prepend=-1))
-    source = np.zeros(len(ids), np.int64)
+    source = np.zeros(n, np.int64)
     for axis in order if order is not None else range(metadata.ndim):
-        source = source * chunks[axis] + within[:, axis]
+        source = source * metadata.chunks[axis] + parts[axis][1]
     return PointsPlan(
-        begin=np.append(first, len(ids)).astype(np.int64),
+        begin=np.append(first, n).astype(np.int64),
         index=np.ascontiguousarray(index[target][first]),
         source=np.ascontiguousarray(source[target]),
         target=target,

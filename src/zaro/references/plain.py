@@ -59,7 +59,9 @@ class KeyTable:
         """Every chunk is the whole of a file named by its key, if there is one."""
         n = len(ids)
         whole = np.full(n, WHOLE, np.int64)
-        return Located(np.arange(n, dtype=np.int32), np.zeros(n, np.int64), whole, _Keys(self, ids))
+        return Located(
+            np.arange(n, dtype=np.int32), np.zeros(n, np.int64), whole, _Keys(self, ids), store=self.store
+        )
 
     def listed(self) -> NDArray[np.int64]:
         """Ids of the chunks that the store holds, ascending; lists the store."""

@@ -13,6 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro.stores.base import Store
+
 __all__ = ["ABSENT", "INLINE", "WHOLE", "DenseTable", "EmptyTable", "Ids", "Located", "SparseTable", "Table"]
 
 Ids = NDArray[np.int64]
@@ -39,6 +41,9 @@ class Located:
         URLs or paths, as the set spells them after templates.
     inline : bytes-like
         The bytes of all inline chunks of the table, one after another.
+    store : Store or None
+        Where it is set, `files` are keys of this store instead of URLs, and a key that the store
+        does not hold is an absent chunk.
     """
 
     file_id: NDArray[np.int32]
@@ -46,6 +51,7 @@ class Located:
     length: NDArray[np.int64]
     files: Sequence[str]
     inline: bytes | bytearray | memoryview | NDArray[np.uint8] = b""
+    store: Store | None = None
 
 
 class Table(Protocol):

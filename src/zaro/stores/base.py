@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-__all__ = ["Bytes", "Store"]
+from zaro.errors import StoreError
+
+__all__ = ["Bytes", "Store", "cut", "span_within"]
 
 Bytes = bytes | bytearray | memoryview
 
@@ -22,6 +24,14 @@ class Store(Protocol):
         """All bytes of one key, or None where there is no such key."""
         ...
 
+    def get_parts(self, parts: Sequence[tuple[str, int, int | None]]) -> list[Bytes | None]:
+        """Spans (key, offset, length) of keys; None where there is no such key.
+
+        An offset below 0 counts from the end; length None is to the end. A key that ends before its
+        span does is a StoreError.
+        """
+        ...
+
     def get_many(self, keys: Sequence[str]) -> list[Bytes | None]:
         """All bytes of many keys at once."""
         ...
@@ -29,3 +39,24 @@ class Store(Protocol):
     def names(self, prefix: str) -> Iterable[str]:
         """Names directly below a prefix (`""` or `a/b`), one level."""
         ...
+
+
+def span_within(size: int, offset: int, length: int | None, url: str) -> tuple[int, int]:
+    """First byte and length of a span in `size` bytes: offsets below 0 count from the end.
+
+    Raises
+    ------
+    StoreError
+        The bytes end before the span does.
+    """
+    start = size + offset if offset < 0 else offset
+    n = size - start if length is None else length
+    if start < 0 or n < 0 or start > size or n > size - start:
+        raise StoreError(url, f"has {size} bytes; {-offset if offset < 0 else offset + (length or 0)} are needed")
+    return start, n
+
+
+def cut(whole: Bytes, offset: int, length: int | None, url: str) -> memoryview:
+    """One span of bytes that are in memory, without a copy."""
+    start, n = span_within(len(whole), offset, length, url)
+    return memoryview(whole)[start : start + n]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Iterable, Sequence
@@ -10,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from zaro.errors import StoreError
-from zaro.stores.base import Bytes
+from zaro.stores.base import Bytes, span_within
 
 __all__ = ["LocalStore", "read_span"]
 
@@ -41,18 +40,26 @@ class LocalStore:
 
     def get(self, key: str) -> Bytes | None:
         """All bytes of one key, or None where there is no such file."""
+        return self._part(key, 0, None)
+
+    def get_parts(self, parts: Sequence[tuple[str, int, int | None]]) -> list[Bytes | None]:
+        """Spans of keys; None where there is no such file."""
+        return [self._part(*part) for part in parts]
+
+    def _part(self, key: str, offset: int, length: int | None) -> Bytes | None:
+        path = os.path.join(self.url, key)
         if ".." in key.split("/") or key.startswith("/"):
             raise StoreError(self.url, f"key {key!r} climbs out of the store")
         try:
             fd = os.open(key, _FLAGS, dir_fd=self.handle)
         except (FileNotFoundError, NotADirectoryError) as err:
-            if os.path.lexists(os.path.join(self.url, key)):
-                raise StoreError(os.path.join(self.url, key), "a link that leads nowhere") from err
+            if os.path.lexists(path):
+                raise StoreError(path, "a link that leads nowhere") from err
             return None
         except OSError as err:
-            raise StoreError(os.path.join(self.url, key), err.strerror or str(err)) from err
+            raise StoreError(path, err.strerror or str(err)) from err
         try:
-            return _read_all(fd, os.path.join(self.url, key))
+            return _read(fd, path, offset, length)
         finally:
             os.close(fd)
 
@@ -68,24 +75,24 @@ class LocalStore:
             return []
 
 
-def _read_all(fd: int, path: str) -> bytes:
+def _read(fd: int, path: str, offset: int, length: int | None) -> bytes:
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode):
-        raise StoreError(path, f"is no file but a {_kind(status.st_mode)}")
+        kind = "directory" if stat.S_ISDIR(status.st_mode) else "pipe or device"
+        raise StoreError(path, f"is no file but a {kind}")
+    start, n = span_within(status.st_size, offset, length, path)
     parts = []
-    while part := os.read(fd, max(status.st_size, 1 << 16)):
+    while n > 0 and (part := os.pread(fd, n, start)):
         parts.append(part)
+        start += len(part)
+        n -= len(part)
+    if n > 0:
+        raise StoreError(path, f"became shorter while it was read, {n} bytes are missing")
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _kind(mode: int) -> str:
-    if stat.S_ISDIR(mode):
-        return "directory"
-    return "pipe or device"
-
-
 def read_span(path: str, offset: int, length: int | None) -> bytes:
-    """Bytes of one span of a local file; `length` None reads to its end.
+    """Bytes of one span of a local file; an offset below 0 counts from the end, `length` None reads to it.
 
     Raises
     ------
@@ -99,17 +106,8 @@ def read_span(path: str, offset: int, length: int | None) -> bytes:
     except FileNotFoundError:
         raise
     except OSError as err:
-        raise StoreError(path, err.strerror or errno.errorcode.get(err.errno or 0, str(err))) from err
+        raise StoreError(path, err.strerror or str(err)) from err
     try:
-        if length is None:
-            return _read_all(fd, path)
-        size = os.fstat(fd).st_size
-        if offset > size or length > size - offset:
-            raise StoreError(path, f"the file has {size} bytes, {offset + length} are needed")
-        parts, at = [], offset
-        while at < offset + length and (part := os.pread(fd, offset + length - at, at)):
-            parts.append(part)
-            at += len(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return _read(fd, path, offset, length)
     finally:
         os.close(fd)

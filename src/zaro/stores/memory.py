@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from zaro.errors import StoreError
-from zaro.stores.base import Bytes
+from zaro.stores.base import Bytes, cut
 
 __all__ = ["MemoryStore"]
 
@@ -27,6 +27,13 @@ class MemoryStore:
         if not isinstance(value, (bytes, bytearray, memoryview)):
             raise StoreError(self.url, f"{key!r} holds {type(value).__name__}, expected bytes")
         return value
+
+    def get_parts(self, parts: Sequence[tuple[str, int, int | None]]) -> list[Bytes | None]:
+        """Spans of keys; None where there is no such key."""
+        return [
+            None if (whole := self.get(key)) is None else cut(whole, offset, length, f"{self.url}: {key}")
+            for key, offset, length in parts
+        ]
 
     def get_many(self, keys: Sequence[str]) -> list[Bytes | None]:
         """All bytes of many keys at once."""

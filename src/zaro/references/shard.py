@@ -1,0 +1,251 @@
+"""The table of a sharded array: its chunks are spans of shards, which an index in each shard names.
+
+Source: Zarr codec specification, "Sharding codec" (version 1.0).
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zaro.codecs.chain import compile_chain
+from zaro.errors import CorruptChunkError, MetadataError, UnsupportedError
+from zaro.metadata import ArrayMetadata, codec_list
+from zaro.metadata.documents import Document
+from zaro.references.table import ABSENT, INLINE, WHOLE, Located, Table
+from zaro.stores.base import Bytes, cut
+
+__all__ = ["ShardTable", "SpanReader", "open_shards"]
+
+# bytes of decoded shard indices that a table keeps
+_KEPT = 64 << 20
+_EMPTY = np.uint64(2**64 - 1)
+
+
+class SpanReader(Protocol):
+    """The bytes of spans of located files: (file, offset, length), None where a key is absent."""
+
+    def __call__(
+        self, located: Located, parts: Sequence[tuple[str, int, int | None]]
+    ) -> Sequence[Bytes | None]: ...
+
+
+@dataclass(eq=False)
+class ShardTable:
+    """Chunks inside shards. Ids count the inner chunks in C order over the whole array.
+
+    Parameters
+    ----------
+    shards : Table
+        Where the shards lie; their grid is `shard_grid`.
+    grid : tuple of int
+        Inner chunks of the array along each dimension.
+    per_shard : tuple of int
+        Inner chunks of a shard along each dimension.
+    where : {"start", "end"}
+        Side of the shard on which its index stands.
+    index_nbytes : int
+        Bytes of a stored index.
+    decode_index : callable
+        From a stored index to its bytes, 16 for each inner chunk of a shard.
+    read : SpanReader
+    """
+
+    shards: Table
+    shard_grid: tuple[int, ...]
+    grid: tuple[int, ...]
+    per_shard: tuple[int, ...]
+    where: Literal["start", "end"]
+    index_nbytes: int
+    decode_index: Callable[[Bytes], NDArray[np.uint64]]
+    read: SpanReader
+    _kept: OrderedDict[int, NDArray[np.uint64] | None] = field(default_factory=OrderedDict, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def nchunks(self) -> int:
+        """Number of ids: the product of the inner grid."""
+        return math.prod(self.grid)
+
+    def place(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Shard of each inner chunk, and position of the chunk within it, both in C order."""
+        shard, within = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
+        rest = ids
+        shard_stride = within_stride = 1
+        for n, ratio, shards in zip(self.grid[::-1], self.per_shard[::-1], self.shard_grid[::-1], strict=True):
+            rest, position = np.divmod(rest, n)
+            outer, inner = np.divmod(position, ratio)
+            shard += outer * shard_stride
+            within += inner * within_stride
+            shard_stride *= shards
+            within_stride *= ratio
+        return shard, within
+
+    def locate(self, ids: NDArray[np.int64]) -> Located:
+        """Find many chunks at once: one index is read for each shard that is not known yet.
+
+        Raises
+        ------
+        CorruptChunkError
+            An index is damaged, or names bytes outside of its shard.
+        """
+        shard, within = self.place(ids)
+        touched, row = np.unique(shard, return_inverse=True)
+        outer = self.shards.locate(touched)
+        spans = self._indices(touched, outer)
+        offset, length = spans[row, within, 0], spans[row, within, 1]
+        empty = (offset == _EMPTY) & (length == _EMPTY)
+        begin = outer.offset[row]
+        self._check(ids, offset, length, empty, outer, row)
+        offset, length = np.where(empty, 0, offset).astype(np.int64), np.where(empty, 0, length).astype(np.int64)
+        file_id = np.where(empty, np.int32(ABSENT), outer.file_id[row]).astype(np.int32)
+        return Located(file_id, begin + offset, length, outer.files, outer.inline, outer.store)
+
+    def listed(self) -> NDArray[np.int64]:
+        """Ids of the chunks that exist, ascending; reads the index of every shard."""
+        step = 1 << 20
+        found = []
+        for start in range(0, self.nchunks, step):
+            ids = np.arange(start, min(start + step, self.nchunks), dtype=np.int64)
+            found.append(ids[self.locate(ids).file_id != ABSENT])
+        return np.concatenate(found) if found else np.empty(0, np.int64)
+
+    def _check(
+        self,
+        ids: NDArray[np.int64],
+        offset: NDArray[np.uint64],
+        length: NDArray[np.uint64],
+        empty: NDArray[np.bool_],
+        outer: Located,
+        row: NDArray[np.intp],
+    ) -> None:
+        """Refuse spans that leave their shard, where its length is known, or 63 bits, where it is not."""
+        limit = np.where(outer.length < 0, np.int64(2**62), outer.length)[row].astype(np.uint64)
+        wrong = ~empty & ((offset > limit) | (length > limit - np.minimum(offset, limit)))
+        if wrong.any():
+            k = int(np.flatnonzero(wrong)[0])
+            reason = f"the shard's index says bytes {offset[k]}+{length[k]}, outside of the shard"
+            raise CorruptChunkError(reason, key=f"inner chunk {ids[k]}", file=self._name(outer, int(row[k])))
+
+    @staticmethod
+    def _name(outer: Located, k: int) -> str:
+        file_id = int(outer.file_id[k])
+        return outer.files[file_id] if file_id >= 0 else ""
+
+    def _indices(self, touched: NDArray[np.int64], outer: Located) -> NDArray[np.uint64]:
+        """Index of each touched shard, (n, chunks per shard, 2); all empty for an absent shard."""
+        per_shard = math.prod(self.per_shard)
+        out = np.full((len(touched), per_shard, 2), _EMPTY, np.uint64)
+        wanted = []
+        with self._lock:
+            for k, shard in enumerate(touched.tolist()):
+                if shard in self._kept:
+                    self._kept.move_to_end(shard)
+                    known = self._kept[shard]
+                    if known is not None:
+                        out[k] = known
+                elif outer.file_id[k] != ABSENT:
+                    wanted.append(k)
+        if wanted:
+            for k, stored in zip(wanted, self._stored_indices(outer, wanted), strict=True):
+                index = None if stored is None else self._decode(stored, self._name(outer, k))
+                if index is not None:
+                    out[k] = index
+                self._keep(int(touched[k]), index)
+        return out
+
+    def _stored_indices(self, outer: Located, wanted: list[int]) -> list[Bytes | None]:
+        parts = []
+        found: dict[int, Bytes | None] = {}
+        for k in wanted:
+            file_id, begin, length = int(outer.file_id[k]), int(outer.offset[k]), int(outer.length[k])
+            if length != WHOLE and length < self.index_nbytes:
+                reason = f"the shard has {length} bytes, its index alone has {self.index_nbytes}"
+                raise CorruptChunkError(reason, file=self._name(outer, k))
+            at = begin if self.where == "start" else begin + length - self.index_nbytes
+            if file_id == INLINE:
+                found[k] = cut(memoryview(outer.inline), at, self.index_nbytes, "inline data")
+            else:
+                at = -self.index_nbytes if length == WHOLE and self.where == "end" else at
+                parts.append((k, (outer.files[file_id], at, self.index_nbytes)))
+        for (k, _), stored in zip(parts, self.read(outer, [part for _, part in parts]), strict=True):
+            found[k] = stored
+        return [found[k] for k in wanted]
+
+    def _decode(self, stored: Bytes, name: str) -> NDArray[np.uint64]:
+        try:
+            index = self.decode_index(stored)
+        except (ValueError, OSError) as err:
+            raise CorruptChunkError(f"the shard's index is damaged: {err}", file=name) from err
+        return index.reshape(-1, 2)
+
+    def _keep(self, shard: int, index: NDArray[np.uint64] | None) -> None:
+        nbytes = 16 * math.prod(self.per_shard)
+        with self._lock:
+            self._kept[shard] = index
+            while len(self._kept) * nbytes > max(_KEPT, nbytes):
+                self._kept.popitem(last=False)
+
+
+def open_shards(
+    metadata: ArrayMetadata, configuration: Mapping[str, Any], shards: Table, read: SpanReader, document: str
+) -> tuple[ArrayMetadata, ShardTable]:
+    """Look into shards: the array as its inner chunks make it up, and where they lie.
+
+    Parameters
+    ----------
+    metadata : ArrayMetadata
+        Whose only codec is `sharding_indexed`.
+    configuration : mapping
+        Of that codec.
+    shards : Table
+        Where the shards lie.
+    document : str
+        Key of the metadata document, for messages.
+
+    Raises
+    ------
+    MetadataError, UnsupportedError
+        The configuration contradicts the array or itself.
+    """
+    doc = Document(f"{document}: sharding_indexed", configuration)
+    if metadata.edges is not None:
+        raise UnsupportedError(document, "chunk_grid", "is rectilinear, and zaro reads shards of regular grids only")
+    inner = doc.need("chunk_shape", "a list of integers")
+    fits = isinstance(inner, list | tuple) and len(inner) == metadata.ndim and all(type(n) is int for n in inner)
+    if not fits or any(n < 1 or size % n for n, size in zip(inner, metadata.chunks, strict=True)):
+        expected = f"{metadata.ndim} integers that divide the shard shape {list(metadata.chunks)}"
+        raise doc.bad("chunk_shape", inner, expected)
+    where = configuration.get("index_location", "end")
+    if where not in ("start", "end"):
+        raise doc.bad("index_location", where, '"start" or "end"')
+    per_shard = tuple(size // n for size, n in zip(metadata.chunks, inner, strict=True))
+    nbytes, decode = _index_decoder(doc, per_shard)
+    found = replace(metadata, chunks=tuple(inner), codecs=codec_list(doc))
+    table = ShardTable(shards, metadata.grid, found.grid, per_shard, where, nbytes, decode, read)
+    return found, table
+
+
+def _index_decoder(
+    doc: Document, per_shard: tuple[int, ...]
+) -> tuple[int, Callable[[Bytes], NDArray[np.uint64]]]:
+    """Bytes of a stored index, and what makes it (offset, length) pairs."""
+    shape = (*per_shard, 2)
+    nbytes = 8 * math.prod(shape)
+    codecs = codec_list(Document(f"{doc.name}.index_codecs", {"codecs": doc.need("index_codecs", "a list of codecs")}))
+    chain = compile_chain(codecs, dtype=np.dtype(np.uint64), chunk_shape=shape, document=doc.name)
+    stored, _, exact = chain.kernel.sizes(nbytes)
+    if not exact or chain.foreign or chain.order is not None or chain.sharding is not None:
+        raise MetadataError(doc.name, "index_codecs", "must give every index the same size, as bytes and crc32c do")
+
+    def decode(data: Bytes) -> NDArray[np.uint64]:
+        return chain.kernel.decode(data, nbytes).view(np.uint64)
+
+    return stored, decode
