@@ -17,7 +17,7 @@ from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
 from zaro.metadata import read_node as read_metadata
 from zaro.options import Options
 from zaro.plan.chunks import plan_axes, plan_points
-from zaro.plan.selection import Points, basic, orthogonal, points
+from zaro.plan.selection import Points, basic, is_list, orthogonal, points
 from zaro.read import Source, read
 from zaro.references.shard import ShardTable, open_shards
 from zaro.references.table import ABSENT, INLINE, Located
@@ -161,8 +161,8 @@ class Array(_Node):
         out : ndarray, optional
             Receives the result: of its shape and this array's dtype, any strides.
         mode : {"basic", "orthogonal", "points"}
-            How lists are meant: not at all, each axis on its own (`oindex`), together (`vindex`).
-            One list among slices means the same in both, and is read in "basic" as well.
+            How lists are meant: as in NumPy where that is the same for all, each axis on its own
+            (`oindex`), together (`vindex`).
 
         Returns
         -------
@@ -177,13 +177,14 @@ class Array(_Node):
             A chunk is listed but missing, short or corrupt, or is absent while `missing="raise"`.
         """
         metadata = self._source.metadata
+        if mode == "basic":
+            mode = _meaning(selection, self.ndim)
         if mode == "points":
             chosen = points(selection, self.shape)
             if metadata.edges is not None:
                 return self._read_points(chosen, out)
             return read(self._source, plan_points(metadata, chosen, self._source.chain.order), out)
-        by_list = mode == "orthogonal" or _one_list(selection)
-        picks = orthogonal(selection, self.shape) if by_list else basic(selection, self.shape)
+        picks = (orthogonal if mode == "orthogonal" else basic)(selection, self.shape)
         return read(self._source, plan_axes(metadata, picks), out)
 
     def _read_points(self, chosen: Points, out: NDArray[Any] | None) -> NDArray[Any]:
@@ -284,10 +285,14 @@ def _scalar(found: NDArray[Any]) -> Any:
     return found[()] if found.ndim == 0 else found
 
 
-def _one_list(selection: Any) -> bool:
-    """A single list or mask among slices and integers means the same in every mode."""
+def _meaning(selection: Any, ndim: int) -> Literal["basic", "orthogonal", "points"]:
+    """What lists in `a[...]` mean: one among slices the same in every mode, one for each axis points, as in NumPy."""
     items = selection if isinstance(selection, tuple) else (selection,)
-    return sum(isinstance(item, (list, np.ndarray)) and np.ndim(item) == 1 for item in items) == 1
+    lists = [item for item in items if is_list(item)]
+    if len(lists) == 1 and np.ndim(lists[0]) == 1:
+        return "orthogonal"
+    whole_mask = len(items) == len(lists) == 1 and np.ndim(lists[0]) == ndim
+    return "points" if lists and (len(lists) == ndim or whole_mask) else "basic"
 
 
 class Group(_Node, Mapping[str, "Array | Group"]):

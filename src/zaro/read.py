@@ -185,7 +185,7 @@ def _read_blocks(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> 
     """Read blocks of fixed-width items with the kernel; returns how many chunks were absent."""
     if isinstance(source.table, KeyTable) and isinstance(source.table.store, LocalStore) and not source.chain.foreign:
         return _run_keys(source, plan, out, source.table, source.table.store)
-    located = source.table.locate(plan.ids())
+    located = _locate(source, plan)
     in_memory = located.store is not None and not isinstance(located.store, LocalStore)
     if source.chain.foreign or in_memory or isinstance(source.table, KeyTable):
         return _run_fetched(source, plan, out, located, None)
@@ -196,6 +196,14 @@ def _read_blocks(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> 
     away = np.isin(located.file_id, list(elsewhere))
     absent = _run_files(source, plan, out, _rows(located, ~away), paths, np.flatnonzero(~away))
     return absent + _run_fetched(source, plan, out, located, np.flatnonzero(away))
+
+
+def _locate(source: Source, plan: Plan | PointsPlan) -> Located:
+    try:
+        return source.table.locate(plan.ids())
+    except ChunkError as err:
+        err.node = err.node or source.node
+        raise
 
 
 def _name_files(source: Source, located: Located, paths: PathTable) -> set[int]:
@@ -341,7 +349,7 @@ def _stored(source: Source, located: Located, task: int) -> Bytes | None:
 
 def _read_objects(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:
     """Blocks of Python objects: decoded chunk by chunk, and placed by NumPy."""
-    located = source.table.locate(plan.ids())
+    located = _locate(source, plan)
     fill = source.metadata.blank
     flat = out.reshape(-1) if isinstance(plan, PointsPlan) else out
     absent = 0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from zaro.errors import SelectionError
 
-__all__ = ["Listed", "Picked", "Points", "Pick", "basic", "orthogonal", "points"]
+__all__ = ["Listed", "Picked", "Points", "Pick", "basic", "is_list", "orthogonal", "points"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,16 @@ def basic(selection: Any, shape: tuple[int, ...]) -> tuple[Picked, ...]:
     SelectionError
         Names the axis, what was asked and what there is.
     """
-    picks = tuple(_pick(item, size, axis) for axis, (item, size) in enumerate(_per_axis(selection, shape)))
-    for axis, pick in enumerate(picks):
-        if not isinstance(pick, Picked):
-            raise SelectionError(f"axis {axis}: a list of positions; use .oindex or .vindex for it")
-    return picks  # type: ignore[return-value]
+    parts = _per_axis(selection, shape)
+    for axis, (item, _) in enumerate(parts):
+        if is_list(item):
+            raise SelectionError(f"axis {axis}: a list among other lists and slices; use .oindex or .vindex")
+    return tuple(_pick(item, size, axis) for axis, (item, size) in enumerate(parts))
+
+
+def is_list(item: Any) -> bool:
+    """Whether one part of a selection is a list of positions or a mask."""
+    return isinstance(item, list) or (isinstance(item, np.ndarray) and item.ndim > 0)
 
 
 def orthogonal(selection: Any, shape: tuple[int, ...]) -> tuple[Pick, ...]:
@@ -144,7 +149,8 @@ def _slice(item: slice, size: int, axis: int) -> Picked:
         start, stop, step = item.indices(size)
     except (TypeError, ValueError) as err:
         raise SelectionError(f"axis {axis}: {item}: {err}") from err
-    return Picked(start, step, len(range(start, stop, step)))
+    count = len(range(start, stop, step))
+    return Picked(start, step, count) if count > 1 else Picked(start if count else 0, 1, count)
 
 
 def _list(item: Any, size: int, axis: int, *, scalar: bool) -> Any:

@@ -183,7 +183,7 @@ class ShardTable:
         try:
             index = self.decode_index(stored)
         except (ValueError, OSError) as err:
-            raise CorruptChunkError(f"the shard's index is damaged: {err}", file=name) from err
+            raise CorruptChunkError(f"the shard's index: {getattr(err, 'reason', err)}", file=name) from err
         return index.reshape(-1, 2)
 
     def _keep(self, shard: int, index: NDArray[np.uint64] | None) -> None:
