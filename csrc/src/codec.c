@@ -33,9 +33,6 @@ const char *zaro_codec_provider(zaro_step_kind kind, const zaro_blosc *blosc) {
     case ZARO_STEP_LZ4: return zaro_lz4_version();
     case ZARO_STEP_ZLIB:
     case ZARO_STEP_GZIP: return zaro_deflate_version();
-    case ZARO_STEP_DELTA:
-    case ZARO_STEP_SCALE:
-    case ZARO_STEP_ASTYPE: return NULL;
     default: return kind < ZARO_STEP_KINDS ? "zaro" : NULL;
     }
 }
@@ -45,6 +42,7 @@ typedef enum {
     CHECKED,    /* four bytes go away, the others stay where they are */
     MOVED,      /* as many elements, in other places */
     SWAPPED,    /* the same, and it can be done in place */
+    CONVERTED,  /* as many numbers, of another type */
     UNKNOWN
 } step_class;
 
@@ -64,6 +62,9 @@ static step_class class_of(const zaro_step *step) {
     case ZARO_STEP_FLETCHER32: return CHECKED;
     case ZARO_STEP_SHUFFLE: return MOVED;
     case ZARO_STEP_SWAP: return SWAPPED;
+    case ZARO_STEP_DELTA:
+    case ZARO_STEP_SCALE:
+    case ZARO_STEP_ASTYPE: return CONVERTED;
     default: return UNKNOWN;
     }
 }
@@ -78,6 +79,12 @@ typedef struct {
  * An eighth and 64 KiB is more than any of them adds, and still bounds what a chain may ask for. */
 #define SLACK (64 * 1024)
 
+static zaro_status enter_converted(const zaro_step *step, amount *n) {
+    if (!zaro_type_known(step->from) || !zaro_type_known(step->to) || (n->exact && n->size % step->to.width))
+        return ZARO_RANGE;
+    return zaro_mul_size(n->size / step->to.width, step->from.width, &n->size) ? ZARO_OK : ZARO_OVERFLOW;
+}
+
 static zaro_status enter(const zaro_step *step, amount *n) {
     switch (class_of(step)) {
     case COMPRESSED:
@@ -86,6 +93,7 @@ static zaro_status enter(const zaro_step *step, amount *n) {
     case CHECKED: return zaro_add_size(n->size, 4, &n->size) ? ZARO_OK : ZARO_OVERFLOW;
     case MOVED: return step->width ? ZARO_OK : ZARO_RANGE;
     case SWAPPED: return step->width && !(n->exact && n->size % step->width) ? ZARO_OK : ZARO_RANGE;
+    case CONVERTED: return enter_converted(step, n);
     default: return ZARO_RANGE;
     }
 }
@@ -195,19 +203,33 @@ static zaro_decompress *decompressor(zaro_step_kind kind) {
     }
 }
 
+static zaro_status convert(const zaro_step *step, run *bytes, uint8_t *to, size_t room, size_t *written) {
+    size_t n = bytes->n / step->from.width;
+    if (bytes->n % step->from.width)
+        return ZARO_SHORT;
+    if (n > room / step->to.width)
+        return ZARO_LONG;
+    *written = n * step->to.width;
+    switch (step->kind) {
+    case ZARO_STEP_DELTA: return zaro_number_sum(step->from, step->to, bytes->data, to, n);
+    case ZARO_STEP_SCALE:
+        return zaro_number_scale(step->from, step->to, step->scale, step->offset, bytes->data, to, n);
+    default: return zaro_number_convert(step->from, step->to, bytes->data, to, n);
+    }
+}
+
 /* One step, from bytes->data to `to` [room]. */
 static zaro_status apply(const zaro_step *step, zaro_decoder *decoder, run *bytes, uint8_t *to, size_t room) {
     size_t written = bytes->n;
+    zaro_status status = ZARO_OK;
     switch (class_of(step)) {
     case CHECKED: return check(step->kind, bytes);
-    case COMPRESSED: {
+    case COMPRESSED:
         if (bytes->n == 0)
             return ZARO_SHORT;
-        zaro_status status = decompressor(step->kind)(decoder, bytes->data, bytes->n, to, room, &written);
-        if (status != ZARO_OK)
-            return status;
+        status = decompressor(step->kind)(decoder, bytes->data, bytes->n, to, room, &written);
         break;
-    }
+    case CONVERTED: status = convert(step, bytes, to, room, &written); break;
     case MOVED:
     case SWAPPED:
         if (bytes->n > room)
@@ -218,7 +240,7 @@ static zaro_status apply(const zaro_step *step, zaro_decoder *decoder, run *byte
     }
     bytes->data = to;
     bytes->n = written;
-    return ZARO_OK;
+    return status;
 }
 
 static zaro_status compare(size_t found, amount expected) {

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "zaro/number.h"
 #include "zaro/status.h"
 
 typedef enum {
@@ -36,13 +37,6 @@ typedef enum {
     ZARO_STEP_ASTYPE,     /* numcodecs AsType: convert from -> to */
     ZARO_STEP_KINDS
 } zaro_step_kind;
-
-/* A number type: kind 'b' (bool, 1 byte), 'i', 'u' or 'f', its bytes, and whether its bytes are big-endian. */
-typedef struct {
-    char kind;
-    uint8_t width;
-    bool big;
-} zaro_type;
 
 typedef struct {
     zaro_step_kind kind;

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 from zaro._core import codec as kernel
 from zaro.codecs.members import Members
 from zaro.codecs.native import NATIVE, read_order
+from zaro.codecs.numbers import NUMBERS
 from zaro.codecs.objects import OBJECTS
-from zaro.codecs.other import ARRAY, compile_other
-from zaro.codecs.parts import BytesStep, CodecLike, KernelStep, Part, SizedStep, State
+from zaro.codecs.other import compile_other
+from zaro.codecs.parts import Bytes, BytesStep, CodecLike, KernelStep, Part, SizedStep, State
 from zaro.codecs.registry import served
 from zaro.errors import MetadataError
 
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
 __all__ = ["Chain", "compile_chain"]
+
+# Codecs that may stand before one that turns the array into bytes, or be it.
+ARRAY = frozenset({"bytes", "packbits", "pcodec", "zfpy", *NUMBERS})
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,10 @@ class Chain:
     kernel: kernel.Chain
     foreign: tuple[BytesStep, ...] = ()
     order: tuple[int, ...] | None = None
-    blocks: Callable[[Buffer], NDArray[Any]] | None = None
+    blocks: Callable[[Bytes], NDArray[Any]] | None = None
     sharding: Mapping[str, Any] | None = None
 
-    def run_foreign(self, data: Buffer) -> Buffer:
+    def run_foreign(self, data: Bytes) -> Bytes:
         """Run the steps that C does not decode.
 
         Raises
@@ -114,13 +115,13 @@ class _Walk:
         self.state = State(dtype, self.nbytes)
         self.parts: list[Part] = []
         self.order = tuple(range(len(chunk_shape)))
-        self.blocks: Callable[[Buffer], NDArray[Any]] | None = None
+        self.blocks: Callable[[Bytes], NDArray[Any]] | None = None
 
     def take(self, members: Members) -> None:
         """Add one codec."""
         if members.codec == "transpose":
             self._transpose(members)
-        elif members.codec in OBJECTS and (self.state.array or not self.parts):
+        elif members.codec in OBJECTS and self.blocks is None and not self.parts:
             shape = tuple(self.chunk_shape[axis] for axis in self.order)
             flat = OBJECTS[members.codec](members, self.dtype, math.prod(shape))
             self.blocks = partial(_block, flat, shape, self.order)
@@ -134,6 +135,8 @@ class _Walk:
         codec, array = members.codec, self.state.array
         if codec == "bytes" and not array:
             members.misplaced("but the array was turned into bytes before")
+        if codec in OBJECTS:
+            members.misplaced("which turns elements into bytes, but other codecs did so before")
         if array and codec not in ARRAY:
             members.misplaced("but no codec before it turned the array into bytes")
         return NATIVE.get(codec, compile_other)
@@ -146,7 +149,7 @@ class _Walk:
 
 
 def _block(
-    flat: Callable[[Buffer], NDArray[Any]], shape: tuple[int, ...], order: tuple[int, ...], data: Buffer
+    flat: Callable[[Bytes], NDArray[Any]], shape: tuple[int, ...], order: tuple[int, ...], data: Bytes
 ) -> NDArray[Any]:
     return flat(data).reshape(shape).transpose(np.argsort(order))
 

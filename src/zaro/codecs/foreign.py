@@ -5,19 +5,16 @@ from __future__ import annotations
 import bz2
 import lzma
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zaro.codecs.members import Members
-from zaro.codecs.parts import as_bytes
+from zaro.codecs.parts import Bytes, as_bytes
 from zaro.errors import CorruptChunkError, MetadataError
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 __all__ = ["BloscStep", "Lz4Step", "NumcodecsStep", "StreamStep", "ZstdStep", "numcodecs_step", "stream_step"]
 
@@ -51,9 +48,9 @@ class StreamStep:
     start: Callable[[], Any]
     many: bool
 
-    def decode(self, data: Buffer, nbytes: int | None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
-        rest, parts, room = memoryview(data).cast("B"), list[bytes](), nbytes
+        rest, parts, room = as_bytes(data, self.name, None).data, list[bytes](), nbytes
         while True:
             part, rest = self._one(rest, room)
             parts.append(part)
@@ -100,7 +97,7 @@ class ZstdStep:
 
     name: str
 
-    def decode(self, data: Buffer, nbytes: int | None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
         import zstandard
 
@@ -114,7 +111,7 @@ class ZstdStep:
 
     def _fill(self, reader: Any, nbytes: int) -> NDArray[np.uint8]:
         out = np.empty(nbytes + 1, np.uint8)  # one more, to see that the stream ends
-        view, done = memoryview(out), 0
+        view, done = out.data, 0
         while done <= nbytes and (got := reader.readinto(view[done:])):
             done += got
         return as_bytes(out[:done], self.name, nbytes)
@@ -126,7 +123,7 @@ class Lz4Step:
 
     name: str
 
-    def decode(self, data: Buffer, nbytes: int | None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
         import lz4.block
 
@@ -152,7 +149,7 @@ class BloscStep:
 
     name: str
 
-    def decode(self, data: Buffer, nbytes: int | None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
         from numcodecs.blosc import Blosc
 
@@ -166,16 +163,26 @@ class BloscStep:
 
 @dataclass(frozen=True)
 class NumcodecsStep:
-    """Any codec of the numcodecs registry."""
+    """Any codec of the numcodecs registry.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype or None
+        Type of the array that it must return; None where only the bytes count.
+    """
 
     name: str
     codec: Any = field(repr=False)
+    dtype: np.dtype[Any] | None = None
 
-    def decode(self, data: Buffer, nbytes: int | None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
-        return as_bytes(self.value(data), self.name, nbytes)
+        value = self.value(data)
+        if self.dtype is not None and isinstance(value, np.ndarray) and value.dtype != self.dtype:
+            raise CorruptChunkError(f"{self.name}: decodes to type {value.dtype}, expected {self.dtype}")
+        return as_bytes(value, self.name, nbytes)
 
-    def value(self, data: Buffer) -> Any:
+    def value(self, data: Bytes) -> Any:
         """Decode to what the codec returns, an array of objects perhaps."""
         source = as_bytes(data, self.name, None)
         try:
@@ -184,16 +191,19 @@ class NumcodecsStep:
             raise CorruptChunkError(f"{self.name}: {err}") from err
 
 
-def numcodecs_step(codec: str, members: Members) -> NumcodecsStep:
-    """Make the step for any codec of the numcodecs registry, or say why there is none."""
+def numcodecs_step(codec: str, members: Members, known: Mapping[str, Any] | None = None) -> NumcodecsStep:
+    """Make the step for any codec of the numcodecs registry, or say why there is none.
+
+    `known` are members that the document left to be known from elsewhere.
+    """
     from numcodecs import registry
 
     package = PACKAGES.get(codec) or ("imagecodecs" if codec.startswith("imagecodecs_") else None)
-    known = codec in registry.codec_registry or codec in registry.entries
-    if not known and package is None:
+    there = codec in registry.codec_registry or codec in registry.entries
+    if not there and package is None:
         members.refuse(f"names {members.name!r}, a codec that neither zaro nor an installed package knows")
     try:
-        made = registry.get_codec({"id": codec, **members.configuration}) if known else None
+        made = registry.get_codec({"id": codec, **members.configuration, **(known or {})}) if there else None
     except ImportError as err:
         members.refuse(f"names {members.name!r}, which needs a package that is not installed ({err})")
     except (TypeError, ValueError) as err:

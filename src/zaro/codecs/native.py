@@ -10,6 +10,7 @@ import numpy as np
 
 from zaro.codecs.foreign import BloscStep, Lz4Step, ZstdStep, stream_step
 from zaro.codecs.members import Members
+from zaro.codecs.numbers import NUMBERS
 from zaro.codecs.parts import BytesStep, Part, State, Step
 
 __all__ = ["NATIVE", "read_order"]
@@ -133,4 +134,5 @@ NATIVE: dict[str, Compile] = {
     "crc32": _located("crc32_start", "crc32_end", "start"),
     "adler32": _located("adler32_start", "adler32_end", "start"),
     "fletcher32": lambda members, state: _checked(members, state, "fletcher32"),
+    **NUMBERS,
 }

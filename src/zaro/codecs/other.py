@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from zaro.codecs.foreign import numcodecs_step, stream_step
+from zaro.codecs.foreign import NumcodecsStep, numcodecs_step, stream_step
 from zaro.codecs.members import Members
-from zaro.codecs.parts import Part, State
+from zaro.codecs.parts import BytesStep, Part, State
 
-__all__ = ["ARRAY", "compile_other"]
-
-# Codecs that may stand before one that turns the array into bytes, or be it.
-ARRAY = frozenset(
-    {"bytes", "delta", "fixedscaleoffset", "astype", "quantize", "bitround", "packbits", "pcodec", "zfpy"}
-)
+__all__ = ["compile_other"]
 
 
 def compile_other(members: Members, state: State) -> tuple[Part, State]:
     """Compile a codec that C does not decode."""
+    step = _step(members, state)
+    array = state.array and members.codec == "packbits"  # the others leave bytes
+    return Part(members.name, None, state.nbytes, lambda: step), replace(
+        state, dtype=None, nbytes=None, array=array
+    )
+
+
+def _step(members: Members, state: State) -> BytesStep:
     if members.codec == "pickle":
         members.refuse(
             "names 'pickle', which runs code of the file's author when it decodes; zaro never does"
         )
     if members.codec in {"bz2", "lzma"}:
         members.rest()
-        part = Part(members.name, None, state.nbytes, lambda: stream_step(members.codec, members))
-    else:
-        step = numcodecs_step(members.codec, members)
-        part = Part(members.name, None, state.nbytes, lambda: step)
-    return part, replace(state, dtype=None, nbytes=None, array=False)
+        return stream_step(members.codec, members)
+    step = numcodecs_step(members.codec, members)
+    if members.codec == "packbits" and state.dtype is not None and state.dtype.itemsize != 1:
+        members.misplaced(f"which packs booleans, but the elements are of type {state.dtype}")
+    # a codec that stands for `bytes` knows the type of its numbers, and it must be the array's
+    return NumcodecsStep(step.name, step.codec, state.dtype if state.array else None)

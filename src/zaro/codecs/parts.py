@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from zaro._core import codec as kernel
 from zaro.errors import CorruptChunkError
 
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+__all__ = ["BytesStep", "CodecLike", "Bytes", "KernelStep", "Part", "SizedStep", "State", "as_bytes"]
 
-__all__ = ["BytesStep", "CodecLike", "KernelStep", "Part", "SizedStep", "State", "as_bytes"]
+Bytes = bytes | bytearray | memoryview | NDArray[Any]
+"""Bytes in memory."""
 
 CHECKS = frozenset(
     {"crc32c", "crc32c_start", "crc32_start", "crc32_end", "adler32_start", "adler32_end", "fletcher32"}
@@ -45,7 +45,7 @@ class BytesStep(Protocol):
     def name(self) -> str:
         """The codec, as the document spells it."""
 
-    def decode(self, data: Buffer, nbytes: int | None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
         """Decode `data` to `nbytes` bytes, or to as many as there are where None.
 
         Raises
@@ -125,7 +125,7 @@ class SizedStep:
         """The codec, as the document spells it."""
         return self.step.name
 
-    def decode(self, data: Buffer, nbytes: int | None = None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None = None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`; without a size, the one known here is asked for."""
         return self.step.decode(data, self.nbytes if nbytes is None else nbytes)
 
@@ -140,7 +140,7 @@ class KernelStep:
     name: str
     chain: kernel.Chain
 
-    def decode(self, data: Buffer, nbytes: int | None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
         source = as_bytes(data, self.name, None)
         if nbytes is None:

@@ -4,17 +4,83 @@ from __future__ import annotations
 
 import importlib.util
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from zaro._core import codec as kernel
+from zaro.codecs.foreign import PACKAGES
 from zaro.codecs.parts import Part
 
-__all__ = ["served"]
+__all__ = ["providers", "served"]
+
+# Codecs and the kernel's step that decodes them, where there is one.
+_STEPS = {
+    "blosc": "blosc",
+    "zstd": "zstd",
+    "lz4": "lz4",
+    "zlib": "zlib",
+    "gzip": "gzip",
+    "crc32c": "crc32c",
+    "crc32": "crc32_start",
+    "adler32": "adler32_start",
+    "fletcher32": "fletcher32",
+    "shuffle": "shuffle",
+    "delta": "delta",
+    "fixedscaleoffset": "scale",
+    "astype": "astype",
+}
+# Packages that decode where the kernel does not; numcodecs for all others.
+_FALLBACKS = {
+    "zstd": "zstandard",
+    "lz4": "lz4",
+    "zlib": "python",
+    "gzip": "python",
+    "bz2": "python",
+    "lzma": "python",
+}
+_NUMCODECS = ("base64", "jenkins_lookup3", "packbits", "categorize", "vlen-utf8", "vlen-bytes", "vlen-array")
 
 
 def served(part: Part) -> bool:
     """Whether C decodes all that this part asks for."""
     return part.steps is not None and all(_kernel_providers()[name] for name, _ in part.steps)
+
+
+def providers() -> dict[str, str]:
+    """Name of every codec, and who decodes it here.
+
+    Returns
+    -------
+    dict of str to str
+        As `"libdeflate 1.14 (C)"`, `"numcodecs 0.16.6"`, or `"not available: pip install zfpy"`.
+
+    Notes
+    -----
+    Reads the versions of packages without importing them.
+    """
+    table = {
+        codec: _kernel(step) or _package(_FALLBACKS.get(codec, "numcodecs")) for codec, step in _STEPS.items()
+    }
+    table |= dict.fromkeys(("bytes", "transpose", "quantize", "bitround", "sharding_indexed"), "zaro")
+    table |= {"bz2": _package("python"), "lzma": _package("python"), "json2": _package("python")}
+    table |= dict.fromkeys(_NUMCODECS, _package("numcodecs"))
+    table |= {codec: _package(package) for codec, package in PACKAGES.items() if codec not in table}
+    table["pickle"] = "refused: it runs code of the file's author"
+    return dict(sorted(table.items()))
+
+
+def _kernel(step: str) -> str | None:
+    name = _kernel_providers()[step]
+    return f"{name} (C)" if name else None
+
+
+def _package(package: str) -> str:
+    if package == "python":
+        return "Python's standard library"
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"not available: pip install {package}"
 
 
 @cache
@@ -30,10 +96,5 @@ def _blosc_libraries() -> list[Path]:
     found = importlib.util.find_spec("blosc2")
     roots = [Path(place) for place in (found.submodule_search_locations or ())] if found else []
     names = ("libblosc2.so", "libblosc2.so.*", "libblosc2.dylib", "libblosc2.*.dylib")
-    return [
-        path
-        for root in roots
-        for folder in ("lib", "lib64")
-        for name in names
-        for path in sorted((root / folder).glob(name))
-    ]
+    folders = [root / folder for root in roots for folder in ("lib", "lib64")]
+    return [path for folder in folders for name in names for path in sorted(folder.glob(name))]
