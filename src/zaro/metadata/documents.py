@@ -78,7 +78,7 @@ def _load(name: str, source: bytes | bytearray | memoryview | str) -> Any:
     except RecursionError:
         raise MetadataError(name, "", "nests too deeply to be read") from None
     except json.JSONDecodeError as err:
-        place = f"line {err.lineno}, column {err.colno}"
+        place = f"line {err.lineno} column {err.colno}"
         raise MetadataError(name, "", f"is not JSON: {err.msg} ({place})") from None
     except ValueError:  # Python refuses to read integers of thousands of digits
         raise MetadataError(name, "", "holds a number that is too long to be read") from None

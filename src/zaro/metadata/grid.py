@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 from zaro.metadata.documents import Document
@@ -30,6 +31,11 @@ class Runs:
 
     def __len__(self) -> int:
         return sum(self.counts)
+
+    def __iter__(self) -> Iterator[int]:
+        """Extent of each chunk in turn."""
+        for size, count in zip(self.sizes, self.counts, strict=True):
+            yield from repeat(size, count)
 
 
 def extents(document: Document, member: str, value: object) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from zaro.errors import MetadataError
-from zaro.metadata.documents import Document, DocumentSource
+from zaro.metadata.documents import Document, DocumentSource, spell
 from zaro.metadata.model import NodeMetadata
 from zaro.metadata.v2 import array_v2, group_v2
 from zaro.metadata.v3 import node_v3
@@ -60,7 +60,7 @@ def consolidated_v2(source: DocumentSource, name: str = ".zmetadata") -> dict[st
         raise document.bad("metadata", documents, "an object")
     for key, found in documents.items():
         if not isinstance(found, Mapping | str | bytes):
-            raise document.bad(f"metadata[{key!r}]", found, "an object")
+            raise document.bad(f"metadata[{spell(key)}]", found, "an object")
     return dict(documents)
 
 

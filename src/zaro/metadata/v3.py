@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from zaro.metadata.documents import Document
+from zaro.metadata.documents import Document, spell
 from zaro.metadata.dtype import TEXT, dtype_v3
 from zaro.metadata.fill import fill_value
 from zaro.metadata.grid import Runs, check_sizes, chunk_edges, even_chunks, extents
@@ -200,5 +200,5 @@ def _consolidated(document: Document, found: object) -> dict[str, Mapping[str, A
         raise document.bad("consolidated_metadata.metadata", nodes, "an object")
     for path, node in nodes.items():
         if not isinstance(node, Mapping):
-            raise document.bad(f"consolidated_metadata.metadata[{path!r}]", node, "a zarr.json document")
+            raise document.bad(f"consolidated_metadata.metadata[{spell(path)}]", node, "a zarr.json document")
     return {f"{path.strip('/')}/zarr.json": node for path, node in nodes.items()}
