@@ -18,7 +18,12 @@ import posixpath
 from collections.abc import Sequence
 from typing import overload
 
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = ["FileTable", "folder_of", "is_local", "is_relative", "local_path", "places"]
+
+MAX_CACHED = 1 << 16  # names kept as str
 
 
 def is_local(address: str) -> bool:
@@ -65,24 +70,35 @@ def places(url: str, folder: str | None) -> tuple[str, ...]:
 class FileTable(Sequence[str]):
     """Files by id, relative ones resolved when first asked for.
 
+    The names stay packed, since a set may have a file per chunk; a name is a `str` while it is used.
+
     Parameters
     ----------
-    written : list of str
-        As the document names them, after templates.
+    text : bytes
+        The names as the document has them, after templates, one after another, in UTF-8.
+    ends : (n,) int64
+        Where each name ends in `text`.
     folder : str or None
         Folder of the document; None where it came from no address.
     """
 
-    __slots__ = ("folder", "resolved", "written")
+    __slots__ = ("_cache", "ends", "folder", "text")
 
-    def __init__(self, written: list[str], folder: str | None = None) -> None:
-        self.written, self.folder = written, folder
-        self.resolved: list[str | None] = (
-            list(written) if folder is None else [None if is_relative(url) else url for url in written]
-        )
+    def __init__(self, text: bytes, ends: NDArray[np.int64], folder: str | None = None) -> None:
+        self.text, self.ends, self.folder = text, ends, folder
+        self._cache: dict[int, str] = {}
+
+    @classmethod
+    def of(cls, names: Sequence[str], folder: str | None = None) -> FileTable:
+        """Table of these names."""
+        encoded = [name.encode() for name in names]
+        return cls(b"".join(encoded), np.cumsum([len(name) for name in encoded], dtype=np.int64), folder)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return FileTable, (self.text, self.ends, self.folder)
 
     def __len__(self) -> int:
-        return len(self.written)
+        return len(self.ends)
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -91,13 +107,24 @@ class FileTable(Sequence[str]):
     def __getitem__(self, index: int | slice) -> str | list[str]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        url = self.resolved[index]
-        if url is None:
-            candidates = places(self.written[index], self.folder)
-            url = next(filter(os.path.exists, candidates), candidates[0]) if candidates[1:] else candidates[0]
-            self.resolved[index] = url
-        return url
+        found = self._cache.get(index)
+        return self._find(index) if found is None else found
+
+    def written(self, index: int) -> str:
+        """Name of a file as the document has it."""
+        if not 0 <= index < len(self.ends):
+            raise IndexError(f"file {index} of {len(self.ends)}")
+        start = int(self.ends[index - 1]) if index else 0
+        return self.text[start : int(self.ends[index])].decode()
 
     def places(self, index: int) -> tuple[str, ...]:
-        """Every place where file `index` may lie, for the message when it lies in none."""
-        return places(self.written[index], self.folder)
+        """Every place where a file may lie, for the message when it lies in none."""
+        return places(self.written(index), self.folder)
+
+    def _find(self, index: int) -> str:
+        candidates = self.places(index)
+        url = next(filter(os.path.exists, candidates), candidates[0]) if candidates[1:] else candidates[0]
+        if len(self._cache) >= MAX_CACHED:
+            self._cache.clear()
+        self._cache[index] = url
+        return url

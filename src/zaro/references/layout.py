@@ -1,4 +1,4 @@
-"""Which ids have the chunks of an array? Its grid and the spelling of its keys, and nothing else of its metadata."""
+"""Which ids have the chunks of an array? Its grid and the spelling of its keys, and no more of its metadata."""
 
 from __future__ import annotations
 
