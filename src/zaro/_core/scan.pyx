@@ -5,7 +5,7 @@
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
@@ -124,14 +124,14 @@ cdef check(zaro_status status, str where):
         raise ValueError(f"{where}: {REASON[status]}")
 
 
-cdef int is_document(const uint8_t *key, size_t n) noexcept nogil:
-    """Whether a key is that of a metadata document: its last part is `zarr.json` or begins with `.z`."""
-    cdef size_t i = n
-    while i > 0 and key[i - 1] != c"/":
-        i -= 1
-    if n - i >= 2 and key[i] == c"." and key[i + 1] == c"z":
-        return 1
-    return n - i == 9 and key[i] == c"z" and key[i + 4] == c"."
+cdef inline bint ends_in(const uint8_t *key, size_t n, const char *name, size_t m) noexcept nogil:
+    return n >= m and memcmp(key + n - m, name, m) == 0 and (n == m or key[n - m - 1] == c"/")
+
+
+cdef bint is_document(const uint8_t *key, size_t n) noexcept nogil:
+    """Whether a key is that of a metadata document."""
+    return (ends_in(key, n, b".zarray", 7) or ends_in(key, n, b".zattrs", 7) or ends_in(key, n, b".zgroup", 7)
+            or ends_in(key, n, b"zarr.json", 9) or ends_in(key, n, b".zmetadata", 10))
 
 
 cdef class Scanner:
@@ -201,6 +201,12 @@ cdef class Scanner:
         """Add a reference that is bytes, decoded where they begin with `base64:`."""
         self._put(key, ZARO_SCAN_INLINE, &data[0] if data.shape[0] else NULL, data.shape[0], 0, 0)
 
+    def put_text(self, str key not None, str text not None):
+        """Add a reference that is text: its UTF-8, or what `base64:` stands for."""
+        cdef Py_ssize_t n = 0
+        cdef const char *data = self._text(key, text, &n)
+        self._put(key, ZARO_SCAN_INLINE, <const uint8_t *>data, n, 0, 0)
+
     def put_absent(self, str key not None):
         """Add a reference that is null."""
         self._put(key, ZARO_SCAN_ABSENT, NULL, 0, 0, 0)
@@ -210,7 +216,7 @@ cdef class Scanner:
         cdef Py_ssize_t n = 0
         cdef const char *text = NULL
         if offset < 0 or length < ZARO_SCAN_WHOLE:
-            raise ReferenceSetError(self.name, repr(key), FAULT[8])
+            raise ValueError(FAULT[8])
         if url is not None:
             text = self._text(key, url, &n)
         self._put(key, 0, <const uint8_t *>text, n, offset, length)

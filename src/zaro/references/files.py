@@ -74,28 +74,30 @@ class FileTable(Sequence[str]):
 
     Parameters
     ----------
-    text : bytes
-        The names as the document has them, after templates, one after another, in UTF-8.
-    ends : (n,) int64
-        Where each name ends in `text`.
+    names : sequence of str
+        As the document has them, after templates.
     folder : str or None
         Folder of the document; None where it came from no address.
     """
 
     __slots__ = ("_cache", "ends", "folder", "text")
 
-    def __init__(self, text: bytes, ends: NDArray[np.int64], folder: str | None = None) -> None:
-        self.text, self.ends, self.folder = text, ends, folder
+    def __init__(self, names: Sequence[str] = (), folder: str | None = None) -> None:
+        encoded = [name.encode() for name in names]
+        self.text = b"".join(encoded)
+        self.ends = np.cumsum([len(name) for name in encoded], dtype=np.int64)
+        self.folder = folder
         self._cache: dict[int, str] = {}
 
     @classmethod
-    def of(cls, names: Sequence[str], folder: str | None = None) -> FileTable:
-        """Table of these names."""
-        encoded = [name.encode() for name in names]
-        return cls(b"".join(encoded), np.cumsum([len(name) for name in encoded], dtype=np.int64), folder)
+    def packed(cls, text: bytes, ends: NDArray[np.int64], folder: str | None = None) -> FileTable:
+        """Table of names that lie one after another in `text`, in UTF-8; name k ends at `ends[k]`."""
+        table = cls((), folder)
+        table.text, table.ends = text, ends
+        return table
 
     def __reduce__(self) -> tuple[object, ...]:
-        return FileTable, (self.text, self.ends, self.folder)
+        return FileTable.packed, (self.text, self.ends, self.folder)
 
     def __len__(self) -> int:
         return len(self.ends)

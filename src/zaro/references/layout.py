@@ -1,4 +1,4 @@
-"""Which ids have the chunks of an array? Its grid and the spelling of its keys, and no more of its metadata."""
+"""Which ids have the chunks of an array? Its grid and the spelling of its keys, nothing else of metadata."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from zaro.metadata.keys import KeyEncoding
+from zaro.errors import MetadataError
+from zaro.metadata import ArrayMetadata, KeyEncoding, read_node
 
 __all__ = [
     "METADATA_NAMES",
@@ -75,25 +76,29 @@ class ChunkLayout:
         return self.encoding.key(tuple(reversed(index)))
 
 
-def _is_count(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= MAX_ID
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= MAX_ID
 
 
 def _make(shape: object, chunks: object, encoding: KeyEncoding) -> ChunkLayout | None:
     if not isinstance(shape, list) or not isinstance(chunks, list) or len(shape) != len(chunks):
         return None
-    if len(shape) > MAX_RANK or not all(_is_count(size, 0) for size in shape):
+    if not all(map(_is_count, shape)) or not all(map(_is_count, chunks)):
         return None
-    if not all(_is_count(chunk, 1) for chunk in chunks):
+    if any(size and not chunk for size, chunk in zip(shape, chunks, strict=True)):
         return None
-    layout = ChunkLayout(
-        tuple(-(-size // chunk) for size, chunk in zip(shape, chunks, strict=True)), encoding
-    )
-    return layout if layout.nchunks <= MAX_ID else None
+    grid = tuple(-(-size // chunk) if chunk else 0 for size, chunk in zip(shape, chunks, strict=True))
+    return _bounded(grid, encoding)
+
+
+def _bounded(grid: tuple[int, ...], encoding: KeyEncoding) -> ChunkLayout | None:
+    if len(grid) > MAX_RANK or math.prod(size or 1 for size in grid) > MAX_ID:
+        return None
+    return ChunkLayout(grid, encoding)
 
 
 def _layout_v2(document: Mapping[str, Any]) -> ChunkLayout | None:
-    separator = document.get("dimension_separator", ".")
+    separator = document.get("dimension_separator") or "."
     if separator not in (".", "/"):
         return None
     return _make(document.get("shape"), document.get("chunks"), KeyEncoding("v2", separator))
@@ -111,12 +116,22 @@ def _layout_v3(document: Mapping[str, Any]) -> ChunkLayout | None:
         return None
     grid_name, grid = _configuration(document.get("chunk_grid"))
     key_name, keys = _configuration(document.get("chunk_key_encoding"))
-    if grid_name != "regular" or key_name not in ("default", "v2"):
+    if grid_name != "regular":
+        return _layout_irregular(document)
+    if key_name not in ("default", "v2"):
         return None
     separator = keys.get("separator", "/" if key_name == "default" else ".")
     if separator not in (".", "/"):
         return None
     return _make(document.get("shape"), grid.get("chunk_shape"), KeyEncoding(key_name, separator))
+
+
+def _layout_irregular(document: Mapping[str, Any]) -> ChunkLayout | None:
+    try:
+        found = read_node({"zarr.json": document}.get)
+    except MetadataError:
+        return None
+    return _bounded(found.grid, found.key_encoding) if isinstance(found, ArrayMetadata) else None
 
 
 def _parse(raw: bytes) -> Mapping[str, Any] | None:

@@ -11,9 +11,14 @@ from typing import IO, Any, cast
 from zaro.errors import StoreError
 from zaro.references.files import is_local, local_path
 
-__all__ = ["open_document"]
+__all__ = ["is_packed", "open_document"]
 
 GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+
+def is_packed(start: bytes) -> bool:
+    """Whether a document that starts with these bytes is compressed."""
+    return start.startswith((GZIP_MAGIC, ZSTD_MAGIC))
 
 
 def _open_file(address: str, storage_options: Mapping[str, Any]) -> IO[bytes]:
