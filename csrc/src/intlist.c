@@ -146,8 +146,9 @@ static bool is_skip_key(const uint8_t *text, size_t n, size_t begin, size_t at, 
 
 bool zaro_intlist_next(const uint8_t *text, size_t n, size_t least, size_t *at, zaro_cut *cut) {
     size_t here = *at;
-    while (here < n) {
-        uint8_t c = text[here++];
+    uint8_t before = 0; /* the byte before this one, spaces left out */
+    for (uint8_t c; here < n; before = is_space(c) ? before : c) {
+        c = text[here++];
         if (c == '"') {
             size_t begin = here, brace;
             here = skip_string(text, n, here);
@@ -156,7 +157,7 @@ bool zaro_intlist_next(const uint8_t *text, size_t n, size_t least, size_t *at, 
                 *at = cut->end;
                 return true;
             }
-        } else if (c == '[') {
+        } else if (c == '[' && before == ':') {
             size_t commas = 0, begin = here - 1;
             here += list_run(text, n, here, &commas);
             if (here < n && text[here] == ']' && here + 1 - begin >= least) {
@@ -182,7 +183,8 @@ static inline unsigned eight_digits(const uint8_t *text, uint64_t *value) {
     x <<= 64 - 8 * digits; /* zeros before */
     x = (x * 10) + (x >> 8);
     *value = (((x & 0x000000FF000000FFu) * 0x000F424000000064u) +
-              (((x >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u)) >> 32;
+              (((x >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u)) >>
+             32;
     *value &= 0xFFFFFFFFu;
     return digits;
 }

@@ -73,9 +73,14 @@ static void make(sample *s) {
     s->gen = (zaro_generator){variables, chunks, s->length, s->before, draw(60), draw(2) == 0};
     for (int64_t v = 0; v < variables; v++)
         s->length[v] = draw(50);
-    s->ex = (zaro_exceptions){s->unique_id, s->unique_length, some_ids(total, 1 + draw(6), s->unique_id),
-                              s->gap_id, s->gap, some_ids(total, 1 + draw(6), s->gap_id),
-                              s->absent_id, some_ids(total, 1 + draw(9), s->absent_id)};
+    s->ex = (zaro_exceptions){s->unique_id,
+                              s->unique_length,
+                              some_ids(total, 1 + draw(6), s->unique_id),
+                              s->gap_id,
+                              s->gap,
+                              some_ids(total, 1 + draw(6), s->gap_id),
+                              s->absent_id,
+                              some_ids(total, 1 + draw(9), s->absent_id)};
     for (size_t k = 0; k < s->ex.n_unique; k++)
         s->unique_length[k] = draw(90);
     for (size_t k = 0; k < s->ex.n_gap; k++)

@@ -190,12 +190,25 @@ cdef class Index:
             raise IndexError(f"chunk {ids[at]} of {self.gen.chunks}: {REASON[status]}")
         return file, offset, length
 
+    def describe(self, int64_t flat):
+        """Gap before a flat index in bytes, whether its length is an exception, whether it is absent."""
+        if not 0 <= flat < self.gen.variables * self.gen.chunks:
+            raise IndexError(f"flat index {flat} of {self.gen.variables * self.gen.chunks}")
+        cdef Py_ssize_t row = np.searchsorted(self.id, flat)
+        if row == <Py_ssize_t>self.index.n or self.index.id[row] != flat:
+            return 0, False, False
+        cdef int64_t variable = flat % self.gen.variables if self.gen.varwise else flat // self.gen.chunks
+        cdef int64_t usual = self.gen.length[variable], size = self.index.size[row]
+        cdef uint64_t before = self.index.shift[row - 1] if row else 0
+        cdef uint64_t gap = self.index.shift[row] - before - (<uint64_t>max(size, 0) - <uint64_t>usual)
+        return <int64_t>gap, size >= 0 and size != usual, size < 0
+
     def __reduce__(self):
         return _restore, (self.gen.chunks, self.gen.start, bool(self.gen.varwise), *self.arrays)
 
 
 def _restore(chunks, start, varwise, length, last, file, before, id, size, shift):
     cdef Index index = Index.__new__(Index)
-    columns = [np.array(array) for array in (length, last, file, before, id, size, shift)]
-    index._hold(chunks, start, varwise, *columns)
+    index._hold(chunks, start, varwise, np.array(length), np.array(last), np.array(file), np.array(before),
+                np.array(id), np.array(size), np.array(shift))
     return index
