@@ -17,7 +17,9 @@ MODULES = sorted(path for path in SOURCE.rglob("*.py") if "_core" not in path.pa
 PUBLIC = {  # the contract: a name joins with what it names, and leaves never
     "Array",
     "Group",
+    "References",
     "ZaroError",
+    "config",
     "errors",
     "list",
     "meta",

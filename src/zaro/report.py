@@ -6,7 +6,7 @@ Nothing here reads a chunk or lists one. All text that comes from a file is esca
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from itertools import islice
 from typing import Any
@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from zaro.hierarchy import Array, Group
+from zaro.references.set import References
+from zaro.references.table import ABSENT, DenseTable, Table
 
-__all__ = ["describe", "html", "text"]
+__all__ = ["describe", "html", "plain", "text"]
 
 _MEMBERS = 100  # shown of one group; the rest are counted
 _LETTERS = 200  # shown of one value
@@ -49,15 +51,15 @@ def _describe_array(array: Array) -> dict[str, Any]:
         "chunks": list(array.chunks),
         "nchunks": _nchunks(array),
         "nbytes": array.nbytes,
-        "fill_value": _plain(array.fill_value),
+        "fill_value": plain(array.fill_value),
         "codecs": [_codec(codec) for codec in array.codecs],
-        "attrs": dict(array.attrs),
+        "attrs": plain(array.attrs),
     }
 
 
 def _describe_group(group: Group) -> dict[str, Any]:
-    members = {name: "array" if isinstance(group[name], Array) else "group" for name in group}
-    return {"kind": "group", "path": group.path, "members": members, "attrs": dict(group.attrs)}
+    members = {name: "array" if isinstance(node, Array) else "group" for name, node in group.items()}
+    return {"kind": "group", "path": group.path, "members": members, "attrs": plain(group.attrs)}
 
 
 def _nchunks(array: Array) -> int:
@@ -69,17 +71,17 @@ def _dtype(dtype: np.dtype[Any]) -> str:
 
 
 def _codec(codec: Any) -> dict[str, Any]:
-    return {"name": codec.name, "configuration": {key: _plain(value) for key, value in codec.configuration.items()}}
+    return {"name": codec.name, "configuration": {key: plain(value) for key, value in codec.configuration.items()}}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as JSON can hold it; what JSON cannot hold becomes its text."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [plain(part) for part in value]
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
         return value
     return str(value)
@@ -91,24 +93,27 @@ def _plain(value: Any) -> Any:
 def text(node: Array | Group) -> str:
     """What a node is, as lines for a terminal."""
     title = f"{'array' if isinstance(node, Array) else 'group'} {node.path or '/'}"
-    rows = list(_rows(node))
-    if isinstance(node, Group):
-        rows += [(name, _one_line(member)) for name, member in islice(node.items(), _MEMBERS)]
-        rows += [("...", f"{len(node) - _MEMBERS} more")] if len(node) > _MEMBERS else []
+    rows = list(_rows(node) if isinstance(node, Array) else _members(node))
     rows += [(f"@{name}", _short(value)) for name, value in node.attrs.items()]
     width = max((len(name) for name, _ in rows), default=0)
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
 
 
-def _rows(node: Array | Group) -> Iterator[tuple[str, str]]:
-    if isinstance(node, Group):
-        return
-    yield "shape", _shape(node)
-    yield "dtype", _dtype(node.dtype)
-    yield "size", _size(node.nbytes)
-    yield "chunks", f"{_by(node.chunks)}, {_nchunks(node):,} in all"
-    yield "codecs", " > ".join(codec.name.removeprefix("numcodecs.") for codec in node.codecs)
-    yield "fill", _short(node.fill_value)
+def _members(group: Group) -> Iterator[tuple[str, str]]:
+    for number, (name, node) in enumerate(group.items()):
+        if number == _MEMBERS:
+            yield "...", "and more"
+            return
+        yield name, "group" if isinstance(node, Group) else _one_line(node)
+
+
+def _rows(array: Array) -> Iterator[tuple[str, str]]:
+    yield "shape", _shape(array)
+    yield "dtype", _dtype(array.dtype)
+    yield "size", _size(array.nbytes)
+    yield "chunks", f"{_by(array.chunks)}, {_nchunks(array):,} in all"
+    yield "codecs", " > ".join(codec.name.removeprefix("numcodecs.") for codec in array.codecs)
+    yield "fill", _short(array.fill_value)
 
 
 def _shape(array: Array) -> str:
@@ -117,10 +122,8 @@ def _shape(array: Array) -> str:
     return ", ".join(sizes) if sizes else "scalar"
 
 
-def _one_line(node: Array | Group) -> str:
-    if isinstance(node, Group):
-        return f"group of {len(node)}"
-    return f"({_shape(node)}) {_dtype(node.dtype)} {_size(node.nbytes)}"
+def _one_line(array: Array) -> str:
+    return f"({_shape(array)}) {_dtype(array.dtype)} {_size(array.nbytes)}"
 
 
 def _by(sizes: tuple[int, ...]) -> str:
@@ -139,16 +142,19 @@ def _size(nbytes: int) -> str:
 
 
 def _short(value: Any) -> str:
-    words = value if isinstance(value, str) else str(_plain(value))
+    words = value if isinstance(value, str) else str(plain(value))
     return words if len(words) <= _LETTERS else f"{words[:_LETTERS]}..."
 
 
 # ---- HTML -------------------------------------------------------------------------------------
 
 
-def html(node: Array | Group) -> str:
-    """What a node is, as one piece of HTML: a table for an array, a tree that unfolds for a group."""
-    body = _array_html(node) if isinstance(node, Array) else _group_html(node, _DEPTH, opened=True)
+def html(node: Array | Group | References) -> str:
+    """What a node or a reference set is, as one piece of HTML: a table, or a tree that unfolds."""
+    if isinstance(node, References):
+        body = _references_html(node)
+    else:
+        body = _array_html(node) if isinstance(node, Array) else _group_html(node, _DEPTH, opened=True)
     return f'{_STYLE}<div class="zaro">{body}</div>'
 
 
@@ -160,7 +166,7 @@ def _details(array: Array) -> str:
     return _table(_rows(array)) + _attrs_html(array)
 
 
-def _table(rows: Any) -> str:
+def _table(rows: Iterable[tuple[str, str]]) -> str:
     lines = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
     return f"<table>{''.join(lines)}</table>"
 
@@ -173,19 +179,35 @@ def _attrs_html(node: Array | Group) -> str:
 
 
 def _group_html(group: Group, depth: int, *, opened: bool = False) -> str:
-    name = escape(group.path or "/") if opened else escape(group.path.rpartition("/")[2])
-    title = f'<span class="kind">{"zaro.Group" if opened else "group"}</span> <code>{name}</code>'
+    name = (group.path or "/") if opened else group.name
+    title = f'<span class="kind">{"zaro.Group" if opened else "group"}</span> <code>{escape(name)}</code>'
     if not depth:
-        return f'<div>{title} <span class="more">{len(group)} members</span></div>'
-    members = [_member_html(key, group[key], depth - 1) for key in islice(group, _MEMBERS)]
-    if len(group) > _MEMBERS:
-        members.append(f'<div class="more">{len(group) - _MEMBERS} more</div>')
+        return f"<div>{title}</div>"
+    members = [_member_html(node, depth - 1) for node in islice(group.values(), _MEMBERS + 1)]
+    if len(members) > _MEMBERS:
+        members[-1] = '<div class="more">and more</div>'
     state = " open" if opened else ""
     return f"<details{state}><summary>{title}</summary><div>{_attrs_html(group)}{''.join(members)}</div></details>"
 
 
-def _member_html(name: str, node: Array | Group, depth: int) -> str:
+def _member_html(node: Array | Group, depth: int) -> str:
     if isinstance(node, Group):
         return _group_html(node, depth)
-    line = f"<code>{escape(name)}</code> {escape(_one_line(node))}"
+    line = f"<code>{escape(node.name)}</code> {escape(_one_line(node))}"
     return f"<details><summary>{line}</summary><div>{_details(node)}</div></details>"
+
+
+def _references_html(refs: References) -> str:
+    title = f'<span class="kind">zaro.References</span> <code>{escape(refs.address or "in memory")}</code>'
+    rows = [(path or "/", _table_line(part.layout.grid, part.table)) for path, part in refs.arrays.items()]
+    more = '<div class="more">and more</div>' if len(rows) > _MEMBERS else ""
+    return f"<div>{title}</div>{_table(rows[:_MEMBERS])}{more}"
+
+
+def _table_line(grid: tuple[int, ...], table: Table) -> str:
+    """How many chunks; and, where the table is at hand as a whole, in how many files, and how many are absent."""
+    line = f"{_by(grid)} = {table.nchunks:,} chunks" if len(grid) > 1 else f"{table.nchunks:,} chunks"
+    if not isinstance(table, DenseTable) or not table.nchunks:
+        return line
+    absent = np.count_nonzero(table.file_id == ABSENT) / table.nchunks
+    return f"{line} in {len(table.files):,} files" + (f", {absent:.1%} absent" if absent else "")
