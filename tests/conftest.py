@@ -32,5 +32,5 @@ def own_archive(tmp_path: Path) -> Callable[[], Archive]:
 def make_archive(folder: Path) -> Archive:
     from zaro.demo import make_dataset, make_references
 
-    files = make_dataset(folder, months=2, grid=(24, 48), chunk=(12, 16))
+    files = make_dataset(folder, months=2, grid=(48, 96), chunk=(24, 32))
     return Archive(files, make_references(files, folder / "refs.json"))

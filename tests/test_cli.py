@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -35,10 +36,8 @@ def test_a_selection_is_read_as_numpy_writes_it(parts):
 
 @given(st.text())
 def test_other_words_are_refused_and_never_run(words):
-    try:
-        assert isinstance(cli.parse_selection(words), tuple)
-    except zaro.ZaroError as error:
-        assert repr(words) in str(error)
+    with contextlib.suppress(zaro.ZaroError):
+        assert all(part is ... or isinstance(part, int | slice) for part in cli.parse_selection(words))
 
 
 @pytest.mark.parametrize("words", ["1:2:3:4", "a", "1.5", "None", "[[0,1]]", "0,,1", "__import__('os')"])
@@ -75,7 +74,7 @@ def test_ls_speaks_json(archive, capsys):
 def test_info_tells_what_an_array_is(archive, capsys):
     code, out, _ = run(capsys, "info", archive.references, "tas")
     assert code == 0
-    assert "time: 59, lat: 24, lon: 48" in out
+    assert "time: 59, lat: 48, lon: 96" in out
     assert "int16" in out
     assert "@units" in out
 
@@ -84,7 +83,7 @@ def test_info_speaks_json(archive, capsys):
     code, out, _ = run(capsys, "info", archive.references, "tas", "--json")
     assert code == 0
     found = json.loads(out)
-    assert found["shape"] == [59, 24, 48]
+    assert found["shape"] == [59, 48, 96]
     assert found["nchunks"] == 59 * 2 * 3
     assert found["attrs"]["scale_factor"] == 0.01
 
@@ -135,7 +134,9 @@ def test_options_reach_the_library(archive, capsys):
     assert "chunk 'tas/" in err
 
 
-@pytest.mark.parametrize("words", [["read"], ["info", "x", "--storage-options", "[1]"], ["info", "x", "--timeout", "y"]])
+@pytest.mark.parametrize(
+    "words", [["read"], ["info", "x", "--storage-options", "[1]"], ["info", "x", "--timeout", "y"]]
+)
 def test_a_command_line_that_makes_no_sense_ends_with_2(words, capsys):
     with pytest.raises(SystemExit) as end:
         cli.main(words)
@@ -158,7 +159,10 @@ def test_without_a_command_help_is_printed(capsys):
 
 def test_the_command_is_installed(archive):
     found = subprocess.run(
-        [sys.executable, "-m", "zaro.cli", "ls", str(archive.references)], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "zaro.cli", "ls", str(archive.references)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "array  tas" in found.stdout
 

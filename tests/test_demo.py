@@ -13,8 +13,8 @@ def test_archive_is_what_a_climate_archive_is(archive):
     with h5py.File(archive.files[0]) as file:
         tas = file["tas"]
         assert tas.dtype == np.int16
-        assert tas.shape == (31, 24, 48)
-        assert tas.chunks == (1, 12, 16)
+        assert tas.shape == (31, 48, 96)
+        assert tas.chunks == (1, 24, 32)
         assert tas.shuffle
         assert tas.compression == "gzip"
         assert tas.attrs["scale_factor"] == 0.01

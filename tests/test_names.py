@@ -66,7 +66,9 @@ def test_a_module_shows_what_it_lists(path):
     shown = {name for node in tree.body for name in bound(node, path.name == "__init__.py")}
     names = listed(tree)
     if names is None:
-        assert not {name for name in shown if not name.startswith("_")}, "a module with public names has an __all__"
+        assert not {name for name in shown if not name.startswith("_")}, (
+            "a module with public names has an __all__"
+        )
     else:
         assert len(names) == len(set(names))
         assert set(names) == {name for name in shown if not name.startswith("_")}

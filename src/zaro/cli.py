@@ -82,7 +82,9 @@ def _json_object(words: str) -> dict[str, Any]:
 def _reads_target(parser: _Parser) -> None:
     parser.add_argument("target", help="path or URL of a Zarr store or a reference set")
     how = parser.add_argument_group("how to reach it")
-    how.add_argument("--storage-options", type=_json_object, metavar="JSON", help="fsspec's options for the target")
+    how.add_argument(
+        "--storage-options", type=_json_object, metavar="JSON", help="fsspec's options for the target"
+    )
     how.add_argument("--remote-protocol", metavar="NAME", help="protocol of references that spell none")
     how.add_argument(
         "--remote-options",
@@ -97,11 +99,20 @@ def _reads_target(parser: _Parser) -> None:
         metavar="PREFIX",
         help="references may reach URLs that begin so, and no others; may be given again",
     )
-    how.add_argument("--missing", choices=("fill", "warn", "raise"), help="what to do with an absent chunk (fill)")
+    how.add_argument(
+        "--missing", choices=("fill", "warn", "raise"), help="what to do with an absent chunk (fill)"
+    )
     how.add_argument("--timeout", type=float, metavar="SECONDS", help="longest time for one request (60)")
 
 
-_LIBRARY_OPTIONS = ("storage_options", "remote_protocol", "remote_options", "allow_targets", "missing", "timeout")
+_LIBRARY_OPTIONS = (
+    "storage_options",
+    "remote_protocol",
+    "remote_options",
+    "allow_targets",
+    "missing",
+    "timeout",
+)
 
 
 def _library_options(options: _Options) -> dict[str, Any]:
@@ -149,8 +160,12 @@ def _ls(options: _Options) -> None:
 def _read_arguments(parser: _Parser) -> None:
     _reads_target(parser)
     _path(parser)
-    parser.add_argument("--select", default="", metavar="SELECTION", help="as NumPy: '0, 500:600, ::2' (everything)")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write a .npy file instead of printing")
+    parser.add_argument(
+        "--select", default="", metavar="SELECTION", help="as NumPy: '0, 500:600, ::2' (everything)"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write a .npy file instead of printing"
+    )
     _as_json(parser)
 
 
@@ -179,7 +194,9 @@ def _save(file: Path, block: np.ndarray[Any, Any]) -> None:
 
 def _demo_arguments(parser: _Parser) -> None:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write the files here and leave them")
-    parser.add_argument("--months", type=int, default=12, choices=range(1, 13), metavar="N", help="files, 1 to 12 (12)")
+    parser.add_argument(
+        "--months", type=int, default=12, choices=range(1, 13), metavar="N", help="files, 1 to 12 (12)"
+    )
 
 
 def _demo(options: _Options) -> int:
@@ -214,7 +231,9 @@ _COMMANDS = (
     _Command("info", "what an array or a group is", _info_arguments, _info),
     _Command("ls", "every array and group of a target", _ls_arguments, _ls),
     _Command("read", "values of an array, printed or written to a .npy file", _read_arguments, _read),
-    _Command("demo", "write an archive, read it through references, check every value", _demo_arguments, _demo),
+    _Command(
+        "demo", "write an archive, read it through references, check every value", _demo_arguments, _demo
+    ),
     _Command("versions", "versions, and who decodes what", _versions_arguments, _versions),
 )
 
@@ -227,7 +246,9 @@ def _parser() -> _Parser:
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in _COMMANDS:
-        sub = commands.add_parser(command.name, help=command.help, description=command.help.capitalize() + ".")
+        sub = commands.add_parser(
+            command.name, help=command.help, description=command.help.capitalize() + "."
+        )
         command.arguments(sub)
         sub.add_argument("--debug", action="store_true", help="show where in the code an error arose")
         sub.set_defaults(run=command.run)

@@ -128,7 +128,7 @@ def _write_fields(
             continue
         # the last band of the south is missing on other days: part of a row of chunks
         south = chunk[0] if day % 5 == 2 and chunk[0] < len(lat) else 0
-        tas[row, south:] = np.round((celsius / _PACKED["scale_factor"])).astype("i2")[south:]
+        tas[row, south:] = np.round(celsius / _PACKED["scale_factor"]).astype("i2")[south:]
         pr[row, south:] = rain[south:]
 
 
@@ -256,4 +256,5 @@ def _next_steps(keep: Path | None) -> Iterator[str]:
     yield f"  zaro ls {folder}/refs.json"
     yield f"  zaro info {folder}/refs.json tas"
     yield f"  zaro read {folder}/refs.json tas --select '0, :, 0:90' -o tas.npy"
-    yield f"""  python -c "import xarray as xr; print(xr.open_dataset('{folder}/refs.json', engine='zaro'))\""""
+    opened = f"xarray.open_dataset('{folder}/refs.json', engine='zaro')"
+    yield f'  python -c "import xarray; print({opened})"'

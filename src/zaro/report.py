@@ -15,7 +15,7 @@ import numpy as np
 
 from zaro.hierarchy import Array, Group
 from zaro.references.set import References
-from zaro.references.table import ABSENT, DenseTable, Table
+from zaro.references.table import ABSENT, INLINE, DenseTable, Table
 
 __all__ = ["describe", "html", "plain", "text"]
 
@@ -26,11 +26,13 @@ _DEPTH = 4  # groups within groups that are opened to be shown
 _STYLE = """<style>
 .zaro{font:13px/1.5 system-ui,sans-serif;color:inherit}
 .zaro table{border-collapse:collapse;margin:.2em 0 .4em}
-.zaro th,.zaro td{text-align:left;vertical-align:top;padding:.1em 1.2em .1em 0;background:none;color:inherit;border:0}
+.zaro th,.zaro td{text-align:left;vertical-align:top;padding:.1em 1.2em .1em 0}
+.zaro th,.zaro td,.zaro tr{background:none!important;color:inherit;border:0}
 .zaro th{font-weight:normal;opacity:.65}
 .zaro code{font:12px ui-monospace,monospace;background:none;color:inherit}
 .zaro summary{cursor:pointer}
-.zaro details>div{margin-left:.45em;padding-left:1em;border-left:1px solid color-mix(in srgb,currentColor 25%,transparent)}
+.zaro details>div{margin-left:.45em;padding-left:1em}
+.zaro details>div{border-left:1px solid color-mix(in srgb,currentColor 25%,transparent)}
 .zaro .kind{color:#2563a8}.zaro .more{opacity:.65}
 @media (prefers-color-scheme:dark){.zaro .kind{color:#7db4f0}}
 </style>"""
@@ -63,7 +65,9 @@ def _describe_group(group: Group) -> dict[str, Any]:
 
 
 def _nchunks(array: Array) -> int:
-    return math.prod(-(-size // chunk) if chunk else 0 for size, chunk in zip(array.shape, array.chunks, strict=True))
+    return math.prod(
+        -(-size // chunk) if chunk else 0 for size, chunk in zip(array.shape, array.chunks, strict=True)
+    )
 
 
 def _dtype(dtype: np.dtype[Any]) -> str:
@@ -71,7 +75,10 @@ def _dtype(dtype: np.dtype[Any]) -> str:
 
 
 def _codec(codec: Any) -> dict[str, Any]:
-    return {"name": codec.name, "configuration": {key: plain(value) for key, value in codec.configuration.items()}}
+    return {
+        "name": codec.name,
+        "configuration": {key: plain(value) for key, value in codec.configuration.items()},
+    }
 
 
 def plain(value: Any) -> Any:
@@ -82,7 +89,11 @@ def plain(value: Any) -> Any:
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
-    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+    if (
+        value is None
+        or isinstance(value, bool | int | str)
+        or (isinstance(value, float) and math.isfinite(value))
+    ):
         return value
     return str(value)
 
@@ -131,14 +142,10 @@ def _by(sizes: tuple[int, ...]) -> str:
 
 
 def _size(nbytes: int) -> str:
-    size = float(nbytes)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if size < 1024:
-            break
-        size /= 1024
-    else:
-        unit = "PiB"
-    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+    if nbytes < 1024:
+        return f"{nbytes} B"
+    power = min((nbytes.bit_length() - 1) // 10, 5)
+    return f"{nbytes / 1024**power:.1f} {'KMGTP'[power - 1]}iB"
 
 
 def _short(value: Any) -> str:
@@ -159,7 +166,11 @@ def html(node: Array | Group | References) -> str:
 
 
 def _array_html(array: Array) -> str:
-    return f'<div><span class="kind">zaro.Array</span> <code>{escape(array.path or "/")}</code></div>{_details(array)}'
+    return f"<div>{_title('zaro.Array', array.path or '/')}</div>{_details(array)}"
+
+
+def _title(kind: str, name: str) -> str:
+    return f'<span class="kind">{kind}</span> <code>{escape(name)}</code>'
 
 
 def _details(array: Array) -> str:
@@ -179,15 +190,15 @@ def _attrs_html(node: Array | Group) -> str:
 
 
 def _group_html(group: Group, depth: int, *, opened: bool = False) -> str:
-    name = (group.path or "/") if opened else group.name
-    title = f'<span class="kind">{"zaro.Group" if opened else "group"}</span> <code>{escape(name)}</code>'
+    title = _title("zaro.Group", group.path or "/") if opened else _title("group", group.name)
     if not depth:
         return f"<div>{title}</div>"
     members = [_member_html(node, depth - 1) for node in islice(group.values(), _MEMBERS + 1)]
     if len(members) > _MEMBERS:
         members[-1] = '<div class="more">and more</div>'
     state = " open" if opened else ""
-    return f"<details{state}><summary>{title}</summary><div>{_attrs_html(group)}{''.join(members)}</div></details>"
+    inside = _attrs_html(group) + "".join(members)
+    return f"<details{state}><summary>{title}</summary><div>{inside}</div></details>"
 
 
 def _member_html(node: Array | Group, depth: int) -> str:
@@ -198,16 +209,19 @@ def _member_html(node: Array | Group, depth: int) -> str:
 
 
 def _references_html(refs: References) -> str:
-    title = f'<span class="kind">zaro.References</span> <code>{escape(refs.address or "in memory")}</code>'
+    title = _title("zaro.References", refs.address or "in memory")
     rows = [(path or "/", _table_line(part.layout.grid, part.table)) for path, part in refs.arrays.items()]
     more = '<div class="more">and more</div>' if len(rows) > _MEMBERS else ""
     return f"<div>{title}</div>{_table(rows[:_MEMBERS])}{more}"
 
 
 def _table_line(grid: tuple[int, ...], table: Table) -> str:
-    """How many chunks; and, where the table is at hand as a whole, in how many files, and how many are absent."""
+    """How many chunks; where the whole table is at hand, also in how many files, and how many are absent."""
     line = f"{_by(grid)} = {table.nchunks:,} chunks" if len(grid) > 1 else f"{table.nchunks:,} chunks"
     if not isinstance(table, DenseTable) or not table.nchunks:
         return line
-    absent = np.count_nonzero(table.file_id == ABSENT) / table.nchunks
-    return f"{line} in {len(table.files):,} files" + (f", {absent:.1%} absent" if absent else "")
+    line = f"{line} in {len(table.files):,} file{'s' * (len(table.files) != 1)}"
+    for kind, name in ((INLINE, "inline"), (ABSENT, "absent")):
+        share = np.count_nonzero(table.file_id == kind) / table.nchunks
+        line += f", {share:.1%} {name}" if share else ""
+    return line
