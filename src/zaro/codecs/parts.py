@@ -15,7 +15,7 @@ from zaro.errors import CorruptChunkError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["BytesStep", "CodecLike", "KernelStep", "Part", "SizedStep", "State", "as_bytes"]
+__all__ = ["BytesStep", "CodecLike", "KernelStep", "Part", "SizedStep", "State", "Step", "as_bytes"]
 
 CHECKS = frozenset(
     {"crc32c", "crc32c_start", "crc32_start", "crc32_end", "adler32_start", "adler32_end", "fletcher32"}
