@@ -15,7 +15,7 @@ LEVELS = (  # from the top; `zaro` is the package's own face, with the public na
     ("cli",),
     ("demo",),
     ("zaro",),
-    ("fsspec", "report", "xarray", "zarr"),
+    ("fsspec", "report", "versions", "xarray", "zarr"),
     ("conventions", "scan"),
     ("hierarchy",),
     ("detect", "read"),

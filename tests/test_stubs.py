@@ -38,7 +38,8 @@ def stub_parameters(node: ast.FunctionDef) -> list[tuple[str, str, bool]]:
 def real_parameters(function) -> list[tuple[str, str, bool]]:
     """The same of a compiled function."""
     return [
-        (p.name, KINDS[p.kind], p.default is not p.empty) for p in inspect.signature(function).parameters.values()
+        (p.name, KINDS[p.kind], p.default is not p.empty)
+        for p in inspect.signature(function).parameters.values()
     ]
 
 
@@ -60,7 +61,9 @@ def members(body: list[ast.stmt]) -> dict[str, ast.stmt]:
 def constructor(kernel: str, name: str) -> list[str]:
     """Parameter names of a class's `__cinit__` or `__init__`, which only the source tells."""
     text = (CORE / f"{kernel}.pyx").read_text()
-    body = re.split(r"^(?:cdef )?class \w+.*:$", text[re.search(rf"class {name}\b.*:", text).start() :], flags=re.M)
+    body = re.split(
+        r"^(?:cdef )?class \w+.*:$", text[re.search(rf"class {name}\b.*:", text).start() :], flags=re.M
+    )
     found = re.search(r"def __c?init__\((.*?)\):\s*$", body[1], re.DOTALL | re.MULTILINE)
     if not found:
         return ["self"]
@@ -99,7 +102,9 @@ def test_every_kernel_is_built():
 def test_stub_and_module_agree(kernel):
     module = importlib.import_module(f"zaro._core.{kernel}")
     declared = members(ast.parse((CORE / f"{kernel}.pyi").read_text()).body)
-    own = {name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__}
+    own = {
+        name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__
+    }
     assert public(own) <= public(declared), f"{kernel}.pyi lacks a name"
     for name, node in declared.items():
         if name.startswith("_"):  # types that only the stub needs

@@ -1,4 +1,4 @@
-"""Arrays, stores and reference sets that the benchmarks read. Made where they are needed, never kept in the tree."""
+"""Arrays, stores and reference sets that the benchmarks read; made where they are needed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Case:
 
 
 def field(mbytes):
-    """Float32 [time, lat, lon] of `mbytes` MiB, 4 at least: waves, noise, and two decimals, as a model writes them."""
+    """Float32 [time, lat, lon] of `mbytes` MiB, 4 at least: waves and noise, to two decimals."""
     rng = np.random.default_rng(0)
     steps = max(1, mbytes // 4)
     lat, lon = np.meshgrid(np.linspace(-1.5, 1.5, 1024), np.linspace(0, 6.28, 1024), indexing="ij")

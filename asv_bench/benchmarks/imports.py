@@ -8,7 +8,7 @@ from .data import need
 class Import:
     """Zaro and what it is compared with."""
 
-    params = ["zaro", "zarr", "fsspec.implementations.reference", "tensorstore"]
+    params = ("zaro", "zarr", "fsspec.implementations.reference", "tensorstore")
     param_names = ("module",)
 
     def setup(self, module):

@@ -4,7 +4,7 @@
 >>> zaro.open("refs.json")["sst"][0, 500:600, :]  # doctest: +SKIP
 """
 
-from zaro import errors
+from zaro import config, errors
 from zaro.errors import ZaroError
 from zaro.hierarchy import Array, Group
 from zaro.hierarchy import list_nodes as list  # noqa: A004 - the contract's name
@@ -12,15 +12,24 @@ from zaro.hierarchy import metadata_of as meta
 from zaro.hierarchy import open_node as open  # noqa: A004
 from zaro.hierarchy import read_node as read
 from zaro.references.set import References
+from zaro.report import html as _html
+from zaro.versions import show_versions
 
 __all__ = [
     "Array",
     "Group",
     "References",
     "ZaroError",
+    "config",
     "errors",
     "list",
     "meta",
     "open",
     "read",
+    "show_versions",
 ]
+
+# What a notebook shows of a node lies above the room that nodes live in: only here do they meet.
+for _kind in (Array, Group, References):
+    setattr(_kind, "_repr_html_", _html)  # noqa: B010 - and no room below declares it
+del _kind

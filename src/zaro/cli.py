@@ -19,11 +19,12 @@ import numpy as np
 
 import zaro
 from zaro import report
+from zaro.versions import versions
 
 __all__ = ["main", "parse_selection"]
 
-Parser = argparse.ArgumentParser
-Options = argparse.Namespace
+_Parser = argparse.ArgumentParser
+_Options = argparse.Namespace
 
 
 class _UsageError(zaro.ZaroError, ValueError):
@@ -78,10 +79,12 @@ def _json_object(words: str) -> dict[str, Any]:
     return value
 
 
-def _reads_target(parser: Parser) -> None:
+def _reads_target(parser: _Parser) -> None:
     parser.add_argument("target", help="path or URL of a Zarr store or a reference set")
     how = parser.add_argument_group("how to reach it")
-    how.add_argument("--storage-options", type=_json_object, metavar="JSON", help="fsspec's options for the target")
+    how.add_argument(
+        "--storage-options", type=_json_object, metavar="JSON", help="fsspec's options for the target"
+    )
     how.add_argument("--remote-protocol", metavar="NAME", help="protocol of references that spell none")
     how.add_argument(
         "--remote-options",
@@ -96,64 +99,77 @@ def _reads_target(parser: Parser) -> None:
         metavar="PREFIX",
         help="references may reach URLs that begin so, and no others; may be given again",
     )
-    how.add_argument("--missing", choices=("fill", "warn", "raise"), help="what to do with an absent chunk (fill)")
+    how.add_argument(
+        "--missing", choices=("fill", "warn", "raise"), help="what to do with an absent chunk (fill)"
+    )
     how.add_argument("--timeout", type=float, metavar="SECONDS", help="longest time for one request (60)")
 
 
-_LIBRARY_OPTIONS = ("storage_options", "remote_protocol", "remote_options", "allow_targets", "missing", "timeout")
+_LIBRARY_OPTIONS = (
+    "storage_options",
+    "remote_protocol",
+    "remote_options",
+    "allow_targets",
+    "missing",
+    "timeout",
+)
 
 
-def _library_options(options: Options) -> dict[str, Any]:
+def _library_options(options: _Options) -> dict[str, Any]:
     """The options of the library that were typed."""
     given = {name: getattr(options, name) for name in _LIBRARY_OPTIONS}
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _path(parser: Parser) -> None:
+def _path(parser: _Parser) -> None:
     parser.add_argument("path", nargs="?", default="", help="array or group within the target (its root)")
 
 
-def _as_json(parser: Parser) -> None:
+def _as_json(parser: _Parser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, for a program to read")
 
 
 # ---- the commands -----------------------------------------------------------------------------
 
 
-def _info_arguments(parser: Parser) -> None:
+def _info_arguments(parser: _Parser) -> None:
     _reads_target(parser)
     _path(parser)
     _as_json(parser)
 
 
-def _info(options: Options) -> None:
+def _info(options: _Options) -> None:
     node = zaro.open(options.target, options.path, **_library_options(options))
     print(json.dumps(report.describe(node), indent=2) if options.json else report.text(node))
 
 
-def _ls_arguments(parser: Parser) -> None:
+def _ls_arguments(parser: _Parser) -> None:
     _reads_target(parser)
     _as_json(parser)
 
 
-def _ls(options: Options) -> None:
+def _ls(options: _Options) -> None:
     nodes = zaro.list(options.target, **_library_options(options))
     if options.json:
-        print(json.dumps([{"path": path, "kind": kind} for path, kind in nodes], indent=2))
+        print(json.dumps(nodes, indent=2))
         return
-    for path, kind in nodes:
-        print(f"{kind}  {path or '/'}")
+    for path, kind in nodes.items():
+        print(f"{kind}  {path}")
 
 
-def _read_arguments(parser: Parser) -> None:
+def _read_arguments(parser: _Parser) -> None:
     _reads_target(parser)
     _path(parser)
-    parser.add_argument("--select", default="", metavar="SELECTION", help="as NumPy: '0, 500:600, ::2' (everything)")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write a .npy file instead of printing")
+    parser.add_argument(
+        "--select", default="", metavar="SELECTION", help="as NumPy: '0, 500:600, ::2' (everything)"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write a .npy file instead of printing"
+    )
     _as_json(parser)
 
 
-def _read(options: Options) -> None:
+def _read(options: _Options) -> None:
     selection = parse_selection(options.select)
     block = zaro.read(options.target, options.path, selection, **_library_options(options))
     if options.output:
@@ -176,12 +192,14 @@ def _save(file: Path, block: np.ndarray[Any, Any]) -> None:
         aside.unlink(missing_ok=True)
 
 
-def _demo_arguments(parser: Parser) -> None:
+def _demo_arguments(parser: _Parser) -> None:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write the files here and leave them")
-    parser.add_argument("--months", type=int, default=12, choices=range(1, 13), metavar="N", help="files, 1 to 12 (12)")
+    parser.add_argument(
+        "--months", type=int, default=12, choices=range(1, 13), metavar="N", help="files, 1 to 12 (12)"
+    )
 
 
-def _demo(options: Options) -> int:
+def _demo(options: _Options) -> int:
     from zaro import demo
 
     missing = demo.missing_packages()
@@ -190,27 +208,32 @@ def _demo(options: Options) -> int:
     return 0 if demo.run(options.keep, months=options.months) else 1
 
 
-def _versions_arguments(parser: Parser) -> None:
-    pass
+def _versions_arguments(parser: _Parser) -> None:
+    _as_json(parser)
 
 
-def _versions(options: Options) -> None:
-    zaro.show_versions()
+def _versions(options: _Options) -> None:
+    if options.json:
+        print(json.dumps(versions(), indent=2))
+    else:
+        zaro.show_versions()
 
 
 @dataclass(frozen=True)
 class _Command:
     name: str
     help: str
-    arguments: Callable[[Parser], None]
-    run: Callable[[Options], int | None]
+    arguments: Callable[[_Parser], None]
+    run: Callable[[_Options], int | None]
 
 
 _COMMANDS = (
     _Command("info", "what an array or a group is", _info_arguments, _info),
     _Command("ls", "every array and group of a target", _ls_arguments, _ls),
     _Command("read", "values of an array, printed or written to a .npy file", _read_arguments, _read),
-    _Command("demo", "write an archive, read it through references, check every value", _demo_arguments, _demo),
+    _Command(
+        "demo", "write an archive, read it through references, check every value", _demo_arguments, _demo
+    ),
     _Command("versions", "versions, and who decodes what", _versions_arguments, _versions),
 )
 
@@ -218,12 +241,14 @@ _COMMANDS = (
 # ---- running ----------------------------------------------------------------------------------
 
 
-def _parser() -> Parser:
-    parser = Parser(prog="zaro", description="Reads Zarr stores and reference sets.")
+def _parser() -> _Parser:
+    parser = _Parser(prog="zaro", description="Reads Zarr stores and reference sets.")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in _COMMANDS:
-        sub = commands.add_parser(command.name, help=command.help, description=command.help.capitalize() + ".")
+        sub = commands.add_parser(
+            command.name, help=command.help, description=command.help.capitalize() + "."
+        )
         command.arguments(sub)
         sub.add_argument("--debug", action="store_true", help="show where in the code an error arose")
         sub.set_defaults(run=command.run)

@@ -6,7 +6,7 @@ Nothing here reads a chunk or lists one. All text that comes from a file is esca
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from itertools import islice
 from typing import Any
@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from zaro.hierarchy import Array, Group
+from zaro.references.set import References
+from zaro.references.table import ABSENT, INLINE, DenseTable, Table
 
-__all__ = ["describe", "html", "text"]
+__all__ = ["describe", "html", "plain", "text"]
 
 _MEMBERS = 100  # shown of one group; the rest are counted
 _LETTERS = 200  # shown of one value
@@ -24,11 +26,13 @@ _DEPTH = 4  # groups within groups that are opened to be shown
 _STYLE = """<style>
 .zaro{font:13px/1.5 system-ui,sans-serif;color:inherit}
 .zaro table{border-collapse:collapse;margin:.2em 0 .4em}
-.zaro th,.zaro td{text-align:left;vertical-align:top;padding:.1em 1.2em .1em 0;background:none;color:inherit;border:0}
+.zaro th,.zaro td{text-align:left;vertical-align:top;padding:.1em 1.2em .1em 0}
+.zaro th,.zaro td,.zaro tr{background:none!important;color:inherit;border:0}
 .zaro th{font-weight:normal;opacity:.65}
 .zaro code{font:12px ui-monospace,monospace;background:none;color:inherit}
 .zaro summary{cursor:pointer}
-.zaro details>div{margin-left:.45em;padding-left:1em;border-left:1px solid color-mix(in srgb,currentColor 25%,transparent)}
+.zaro details>div{margin-left:.45em;padding-left:1em}
+.zaro details>div{border-left:1px solid color-mix(in srgb,currentColor 25%,transparent)}
 .zaro .kind{color:#2563a8}.zaro .more{opacity:.65}
 @media (prefers-color-scheme:dark){.zaro .kind{color:#7db4f0}}
 </style>"""
@@ -49,19 +53,21 @@ def _describe_array(array: Array) -> dict[str, Any]:
         "chunks": list(array.chunks),
         "nchunks": _nchunks(array),
         "nbytes": array.nbytes,
-        "fill_value": _plain(array.fill_value),
+        "fill_value": plain(array.fill_value),
         "codecs": [_codec(codec) for codec in array.codecs],
-        "attrs": dict(array.attrs),
+        "attrs": plain(array.attrs),
     }
 
 
 def _describe_group(group: Group) -> dict[str, Any]:
-    members = {name: "array" if isinstance(group[name], Array) else "group" for name in group}
-    return {"kind": "group", "path": group.path, "members": members, "attrs": dict(group.attrs)}
+    members = {name: "array" if isinstance(node, Array) else "group" for name, node in group.items()}
+    return {"kind": "group", "path": group.path, "members": members, "attrs": plain(group.attrs)}
 
 
 def _nchunks(array: Array) -> int:
-    return math.prod(-(-size // chunk) if chunk else 0 for size, chunk in zip(array.shape, array.chunks, strict=True))
+    return math.prod(
+        -(-size // chunk) if chunk else 0 for size, chunk in zip(array.shape, array.chunks, strict=True)
+    )
 
 
 def _dtype(dtype: np.dtype[Any]) -> str:
@@ -69,18 +75,25 @@ def _dtype(dtype: np.dtype[Any]) -> str:
 
 
 def _codec(codec: Any) -> dict[str, Any]:
-    return {"name": codec.name, "configuration": {key: _plain(value) for key, value in codec.configuration.items()}}
+    return {
+        "name": codec.name,
+        "configuration": {key: plain(value) for key, value in codec.configuration.items()},
+    }
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as JSON can hold it; what JSON cannot hold becomes its text."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return [plain(part) for part in value]
+    if (
+        value is None
+        or isinstance(value, bool | int | str)
+        or (isinstance(value, float) and math.isfinite(value))
+    ):
         return value
     return str(value)
 
@@ -91,24 +104,27 @@ def _plain(value: Any) -> Any:
 def text(node: Array | Group) -> str:
     """What a node is, as lines for a terminal."""
     title = f"{'array' if isinstance(node, Array) else 'group'} {node.path or '/'}"
-    rows = list(_rows(node))
-    if isinstance(node, Group):
-        rows += [(name, _one_line(member)) for name, member in islice(node.items(), _MEMBERS)]
-        rows += [("...", f"{len(node) - _MEMBERS} more")] if len(node) > _MEMBERS else []
+    rows = list(_rows(node) if isinstance(node, Array) else _members(node))
     rows += [(f"@{name}", _short(value)) for name, value in node.attrs.items()]
     width = max((len(name) for name, _ in rows), default=0)
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
 
 
-def _rows(node: Array | Group) -> Iterator[tuple[str, str]]:
-    if isinstance(node, Group):
-        return
-    yield "shape", _shape(node)
-    yield "dtype", _dtype(node.dtype)
-    yield "size", _size(node.nbytes)
-    yield "chunks", f"{_by(node.chunks)}, {_nchunks(node):,} in all"
-    yield "codecs", " > ".join(codec.name.removeprefix("numcodecs.") for codec in node.codecs)
-    yield "fill", _short(node.fill_value)
+def _members(group: Group) -> Iterator[tuple[str, str]]:
+    for number, (name, node) in enumerate(group.items()):
+        if number == _MEMBERS:
+            yield "...", "and more"
+            return
+        yield name, "group" if isinstance(node, Group) else _one_line(node)
+
+
+def _rows(array: Array) -> Iterator[tuple[str, str]]:
+    yield "shape", _shape(array)
+    yield "dtype", _dtype(array.dtype)
+    yield "size", _size(array.nbytes)
+    yield "chunks", f"{_by(array.chunks)}, {_nchunks(array):,} in all"
+    yield "codecs", " > ".join(codec.name.removeprefix("numcodecs.") for codec in array.codecs)
+    yield "fill", _short(array.fill_value)
 
 
 def _shape(array: Array) -> str:
@@ -117,10 +133,8 @@ def _shape(array: Array) -> str:
     return ", ".join(sizes) if sizes else "scalar"
 
 
-def _one_line(node: Array | Group) -> str:
-    if isinstance(node, Group):
-        return f"group of {len(node)}"
-    return f"({_shape(node)}) {_dtype(node.dtype)} {_size(node.nbytes)}"
+def _one_line(array: Array) -> str:
+    return f"({_shape(array)}) {_dtype(array.dtype)} {_size(array.nbytes)}"
 
 
 def _by(sizes: tuple[int, ...]) -> str:
@@ -128,39 +142,42 @@ def _by(sizes: tuple[int, ...]) -> str:
 
 
 def _size(nbytes: int) -> str:
-    size = float(nbytes)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if size < 1024:
-            break
-        size /= 1024
-    else:
-        unit = "PiB"
-    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+    if nbytes < 1024:
+        return f"{nbytes} B"
+    power = min((nbytes.bit_length() - 1) // 10, 5)
+    return f"{nbytes / 1024**power:.1f} {'KMGTP'[power - 1]}iB"
 
 
 def _short(value: Any) -> str:
-    words = value if isinstance(value, str) else str(_plain(value))
+    words = value if isinstance(value, str) else str(plain(value))
     return words if len(words) <= _LETTERS else f"{words[:_LETTERS]}..."
 
 
 # ---- HTML -------------------------------------------------------------------------------------
 
 
-def html(node: Array | Group) -> str:
-    """What a node is, as one piece of HTML: a table for an array, a tree that unfolds for a group."""
-    body = _array_html(node) if isinstance(node, Array) else _group_html(node, _DEPTH, opened=True)
+def html(node: Array | Group | References) -> str:
+    """What a node or a reference set is, as one piece of HTML: a table, or a tree that unfolds."""
+    if isinstance(node, References):
+        body = _references_html(node)
+    else:
+        body = _array_html(node) if isinstance(node, Array) else _group_html(node, _DEPTH, opened=True)
     return f'{_STYLE}<div class="zaro">{body}</div>'
 
 
 def _array_html(array: Array) -> str:
-    return f'<div><span class="kind">zaro.Array</span> <code>{escape(array.path or "/")}</code></div>{_details(array)}'
+    return f"<div>{_title('zaro.Array', array.path or '/')}</div>{_details(array)}"
+
+
+def _title(kind: str, name: str) -> str:
+    return f'<span class="kind">{kind}</span> <code>{escape(name)}</code>'
 
 
 def _details(array: Array) -> str:
     return _table(_rows(array)) + _attrs_html(array)
 
 
-def _table(rows: Any) -> str:
+def _table(rows: Iterable[tuple[str, str]]) -> str:
     lines = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
     return f"<table>{''.join(lines)}</table>"
 
@@ -173,19 +190,38 @@ def _attrs_html(node: Array | Group) -> str:
 
 
 def _group_html(group: Group, depth: int, *, opened: bool = False) -> str:
-    name = escape(group.path or "/") if opened else escape(group.path.rpartition("/")[2])
-    title = f'<span class="kind">{"zaro.Group" if opened else "group"}</span> <code>{name}</code>'
+    title = _title("zaro.Group", group.path or "/") if opened else _title("group", group.name)
     if not depth:
-        return f'<div>{title} <span class="more">{len(group)} members</span></div>'
-    members = [_member_html(key, group[key], depth - 1) for key in islice(group, _MEMBERS)]
-    if len(group) > _MEMBERS:
-        members.append(f'<div class="more">{len(group) - _MEMBERS} more</div>')
+        return f"<div>{title}</div>"
+    members = [_member_html(node, depth - 1) for node in islice(group.values(), _MEMBERS + 1)]
+    if len(members) > _MEMBERS:
+        members[-1] = '<div class="more">and more</div>'
     state = " open" if opened else ""
-    return f"<details{state}><summary>{title}</summary><div>{_attrs_html(group)}{''.join(members)}</div></details>"
+    inside = _attrs_html(group) + "".join(members)
+    return f"<details{state}><summary>{title}</summary><div>{inside}</div></details>"
 
 
-def _member_html(name: str, node: Array | Group, depth: int) -> str:
+def _member_html(node: Array | Group, depth: int) -> str:
     if isinstance(node, Group):
         return _group_html(node, depth)
-    line = f"<code>{escape(name)}</code> {escape(_one_line(node))}"
+    line = f"<code>{escape(node.name)}</code> {escape(_one_line(node))}"
     return f"<details><summary>{line}</summary><div>{_details(node)}</div></details>"
+
+
+def _references_html(refs: References) -> str:
+    title = _title("zaro.References", refs.address or "in memory")
+    rows = [(path or "/", _table_line(part.layout.grid, part.table)) for path, part in refs.arrays.items()]
+    more = '<div class="more">and more</div>' if len(rows) > _MEMBERS else ""
+    return f"<div>{title}</div>{_table(rows[:_MEMBERS])}{more}"
+
+
+def _table_line(grid: tuple[int, ...], table: Table) -> str:
+    """How many chunks; where the whole table is at hand, also in how many files, and how many are absent."""
+    line = f"{_by(grid)} = {table.nchunks:,} chunks" if len(grid) > 1 else f"{table.nchunks:,} chunks"
+    if not isinstance(table, DenseTable) or not table.nchunks:
+        return line
+    line = f"{line} in {len(table.files):,} file{'s' * (len(table.files) != 1)}"
+    for kind, name in ((INLINE, "inline"), (ABSENT, "absent")):
+        share = np.count_nonzero(table.file_id == kind) / table.nchunks
+        line += f", {share:.1%} {name}" if share else ""
+    return line

@@ -23,7 +23,15 @@ from zaro.errors import DimensionNamesError, MetadataError
 from zaro.hierarchy import Array, Group, open_node
 from zaro.metadata import Codec
 
-__all__ = ["ZaroBackendArray", "ZaroBackendEntrypoint", "ZaroDataStore"]
+__all__ = [
+    "ZaroBackendArray",
+    "ZaroBackendEntrypoint",
+    "ZaroDataStore",
+    "dimension_names",
+    "engine_options",
+    "open_group",
+    "variable",
+]
 
 _DIMENSIONS = "_ARRAY_DIMENSIONS"
 _REFERENCE_ENDINGS = (".json", ".json.gz", ".json.zst", ".json.zstd", ".parq", ".parquet")

@@ -10,7 +10,7 @@ from typing import Any
 
 from zaro.metadata.documents import Document
 
-__all__ = ["Runs", "chunk_edges", "check_sizes", "extents"]
+__all__ = ["Runs", "check_sizes", "chunk_edges", "even_chunks", "extents"]
 
 MAX_SIZE = 2**63 - 1
 MAX_RANK = 32

@@ -1,0 +1,56 @@
+"""Versions of what takes part, and who decodes each codec."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from zaro._core.codec import providers
+
+__all__ = ["show_versions", "versions"]
+
+_PACKAGES = (
+    "zaro",
+    "numpy",
+    "numcodecs",
+    "blosc2",
+    "zstandard",
+    "lz4",
+    "fsspec",
+    "xarray",
+    "dask",
+    "zarr",
+    "pyarrow",
+    "kerchunk",
+    "h5py",
+    "netCDF4",
+)
+
+
+def versions() -> dict[str, Any]:
+    """Versions by name (None where a package is missing), and the decoder of each step."""
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}, {sys.byteorder} endian",
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "decoders": {name: found or "Python package" for name, found in providers().items()},
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def show_versions() -> None:
+    """Print what `versions` says, for a bug report."""
+    found = versions()
+    print(f"python {found['python']}, {found['system']}")
+    for title in ("packages", "decoders"):
+        print(f"\n{title}")
+        for name, what in found[title].items():
+            print(f"  {name:<16} {what or '-'}")

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import zaro
+from zaro import cli
+
+numbers = st.integers(-20, 20)
+slices = st.builds(slice, *[st.none() | numbers] * 3)
+
+
+def spell(part) -> str:
+    if part is ...:
+        return "..."
+    if isinstance(part, int):
+        return str(part)
+    ends = ["" if number is None else str(number) for number in (part.start, part.stop, part.step)]
+    return ":".join(ends if ends[2] else ends[:2])
+
+
+@given(st.lists(st.just(...) | numbers | slices, min_size=1))
+def test_a_selection_is_read_as_numpy_writes_it(parts):
+    text = ", ".join(map(spell, parts))
+    assert cli.parse_selection(text) == tuple(parts)
+    assert cli.parse_selection(f"[{text},]") == tuple(parts)
+
+
+@given(st.text())
+def test_other_words_are_refused_and_never_run(words):
+    with contextlib.suppress(zaro.ZaroError):
+        assert all(part is ... or isinstance(part, int | slice) for part in cli.parse_selection(words))
+
+
+@pytest.mark.parametrize("words", ["1:2:3:4", "a", "1.5", "None", "[[0,1]]", "0,,1", "__import__('os')"])
+def test_what_is_no_selection_is_an_error(words):
+    with pytest.raises(zaro.ZaroError, match="--select"):
+        cli.parse_selection(words)
+
+
+def run(capsys, *words) -> tuple[int, str, str]:
+    code = cli.main([str(word) for word in words])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_ls_lists_every_node(archive, capsys):
+    code, out, _ = run(capsys, "ls", archive.references)
+    assert code == 0
+    assert [line.split() for line in out.splitlines()] == [
+        ["group", "/"],
+        ["array", "lat"],
+        ["array", "lon"],
+        ["array", "pr"],
+        ["array", "tas"],
+        ["array", "time"],
+    ]
+
+
+def test_ls_speaks_json(archive, capsys):
+    code, out, _ = run(capsys, "ls", archive.references, "--json")
+    assert code == 0
+    assert json.loads(out) == dict(zaro.list(archive.references))
+
+
+def test_info_tells_what_an_array_is(archive, capsys):
+    code, out, _ = run(capsys, "info", archive.references, "tas")
+    assert code == 0
+    assert "time: 59, lat: 48, lon: 96" in out
+    assert "int16" in out
+    assert "@units" in out
+
+
+def test_info_speaks_json(archive, capsys):
+    code, out, _ = run(capsys, "info", archive.references, "tas", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["shape"] == [59, 48, 96]
+    assert found["nchunks"] == 59 * 2 * 3
+    assert found["attrs"]["scale_factor"] == 0.01
+
+
+def test_read_writes_npy(archive, capsys, tmp_path):
+    file = tmp_path / "part.npy"
+    code, _, _ = run(capsys, "read", archive.references, "tas", "--select", "3, ::-1, 5:9", "-o", file)
+    assert code == 0
+    with h5py.File(archive.files[0]) as source:
+        np.testing.assert_array_equal(np.load(file), source["tas"][3, :, 5:9][::-1])
+    assert [path.name for path in tmp_path.iterdir()] == ["part.npy"]
+
+
+def test_read_prints_values(archive, capsys):
+    code, out, _ = run(capsys, "read", archive.references, "lat", "--select", ":2")
+    assert (code, out.split()[0]) == (0, "[-90.")
+    code, out, _ = run(capsys, "read", archive.references, "lat", "--select", "0", "--json")
+    assert (code, json.loads(out)) == (0, -90.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["info", "{refs}", "salt"], "salt"),
+        (["info", "{refs}x"], "{refs}x"),
+        (["read", "{refs}", "tas", "--select", "99"], "99"),
+        (["read", "{refs}", "tas", "--select", "x"], "--select 'x'"),
+        (["read", "{refs}", "lat", "-o", "{refs}/no/such.npy"], "such.npy"),
+    ],
+)
+def test_an_error_is_one_line(archive, capsys, words, told):
+    code, out, err = run(capsys, *[word.format(refs=archive.references) for word in words])
+    assert code == 1
+    assert out == ""
+    assert err.startswith("zaro: ")
+    assert told.format(refs=archive.references) in err
+    assert len(err.splitlines()) == 1
+
+
+def test_debug_shows_where_an_error_arose(archive):
+    with pytest.raises(zaro.ZaroError):
+        cli.main(["info", str(archive.references), "salt", "--debug"])
+
+
+def test_options_reach_the_library(archive, capsys):
+    code, _, err = run(capsys, "read", archive.references, "tas", "--missing", "raise")
+    assert code == 1
+    assert "chunk 'tas/" in err
+
+
+@pytest.mark.parametrize(
+    "words", [["read"], ["info", "x", "--storage-options", "[1]"], ["info", "x", "--timeout", "y"]]
+)
+def test_a_command_line_that_makes_no_sense_ends_with_2(words, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(words)
+    assert end.value.code == 2
+
+
+def test_versions_names_packages_and_decoders(capsys):
+    code, out, _ = run(capsys, "versions")
+    assert code == 0
+    assert {"zaro", "numpy", "zstd", "blosc"} <= set(out.split())
+    code, out, _ = run(capsys, "versions", "--json")
+    assert json.loads(out)["packages"]["numpy"] == np.__version__
+
+
+def test_without_a_command_help_is_printed(capsys):
+    code, out, _ = run(capsys)
+    assert code == 0
+    assert all(name in out for name in ("info", "ls", "read", "demo", "versions"))
+
+
+def test_the_command_is_installed(archive):
+    found = subprocess.run(
+        [sys.executable, "-m", "zaro.cli", "ls", str(archive.references)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "array  tas" in found.stdout
+
+
+def test_a_closed_pipe_is_no_error(archive):
+    command = f"{sys.executable} -m zaro.cli ls {archive.references} | true"
+    found = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert found.stderr == ""
+
+
+def test_demo_without_its_packages_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr("zaro.demo.missing_packages", lambda: ["kerchunk"])
+    code, _, err = run(capsys, "demo")
+    assert code == 1
+    assert "zaro[demo]" in err
