@@ -16,8 +16,12 @@ __all__ = ["fill_value"]
 
 DType = np.dtype[Any]
 ByteOrder = Literal["<", ">", "="]
+Objects = Literal["text", "bytes", "any"]
 
-_FLOATS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+_FLOATS = {
+    **{name: float(name) for name in ("NaN", "Infinity", "-Infinity")},
+    **{name: float(name) for name in ("nan", "inf", "-inf")},  # as Python spells them; zarr-python takes both
+}
 _FLOAT_TEXT = re.compile(r"[+-]?(\d{1,400}(\.\d{0,400})?|\.\d{1,400})([eE][+-]?\d{1,6})?")
 _INT_TEXT = re.compile(r"[+-]?\d{1,20}")
 _RANGES = {
@@ -28,7 +32,7 @@ _RANGES = {
 
 
 def fill_value(
-    document: Document, value: object, dtype: DType, *, objects: str = "any", order: ByteOrder = "="
+    document: Document, value: object, dtype: DType, *, objects: Objects = "any", order: ByteOrder = "="
 ) -> Any:
     """Read the member `fill_value`.
 
@@ -47,7 +51,7 @@ def fill_value(
 
 
 def _read(
-    document: Document, member: str, value: object, dtype: DType, objects: str, order: ByteOrder
+    document: Document, member: str, value: object, dtype: DType, objects: Objects, order: ByteOrder
 ) -> Any:
     if dtype.kind in "OT":
         return _object(document, member, value, objects)
@@ -62,14 +66,12 @@ def _bool(document: Document, member: str, value: object, dtype: DType) -> Any:
     raise document.bad(member, value, "true or false")
 
 
-def _int(document: Document, member: str, value: object, dtype: DType) -> Any:
+def _int(document: Document, member: str, value: Any, dtype: DType) -> Any:
     dtype = dtype.newbyteorder("=")
     low, high = _RANGES[dtype]
-    number = value
-    if (isinstance(value, float) and value.is_integer()) or (
-        isinstance(value, str) and _INT_TEXT.fullmatch(value)
-    ):
-        number = int(value)
+    whole = isinstance(value, bool) or (isinstance(value, float) and value.is_integer())
+    spelled = isinstance(value, str) and _INT_TEXT.fullmatch(value)
+    number = int(value) if whole or spelled else value
     if type(number) is not int or not low <= number <= high:
         raise document.bad(member, value, f"an integer from {low} to {high} for {dtype.name}")
     return dtype.type(number)
@@ -83,7 +85,7 @@ def _float(document: Document, member: str, value: object, dtype: DType) -> Any:
         return _hex(document, member, value, dtype)
     if isinstance(value, str) and (value in _FLOATS or _FLOAT_TEXT.fullmatch(value)):
         value = _FLOATS.get(value) or float(value)
-    if type(value) not in (int, float):
+    if not isinstance(value, int | float):
         raise document.bad(member, value, f'a number, "NaN", "Infinity" or "-Infinity" for {dtype.name}')
     try:
         with np.errstate(over="ignore"):
@@ -177,7 +179,7 @@ def _structure(document: Document, member: str, value: object, dtype: DType, ord
     return item[()]
 
 
-def _object(document: Document, member: str, value: object, objects: str) -> Any:
+def _object(document: Document, member: str, value: object, objects: Objects) -> Any:
     if objects == "text":
         if isinstance(value, str) or type(value) in (int, float):  # zarr-python 2 wrote 0, and 3 reads "0"
             return str(value)

@@ -10,7 +10,7 @@ import numpy as np
 
 from zaro.metadata.documents import Document
 from zaro.metadata.dtype import TEXT, dtype_v2
-from zaro.metadata.fill import fill_value
+from zaro.metadata.fill import Objects, fill_value
 from zaro.metadata.grid import check_sizes, even_chunks, extents
 from zaro.metadata.keys import KeyEncoding
 from zaro.metadata.model import ArrayMetadata, Codec, GroupMetadata
@@ -19,7 +19,7 @@ __all__ = ["array_v2", "group_v2"]
 
 _KEYS: dict[object, KeyEncoding] = {sep: KeyEncoding("v2", sep) for sep in (".", "/")}
 _KEYS[None] = _KEYS["."]
-_OBJECTS = {"vlen-utf8": "text", "vlen-bytes": "bytes"}
+_OBJECTS: dict[str, Objects] = {"vlen-utf8": "text", "vlen-bytes": "bytes"}
 
 
 def array_v2(array: Document, attributes: Document | None) -> ArrayMetadata:
@@ -29,7 +29,7 @@ def array_v2(array: Document, attributes: Document | None) -> ArrayMetadata:
     chunks = even_chunks(array, "chunks", array.need("chunks", "a list of integers"), shape)
     stages = _stages(array)
     dtype = dtype_v2(array, "dtype", array.need("dtype", "a NumPy type string"))
-    objects = "any"
+    objects: Objects = "any"
     if dtype.hasobject:
         objects = next((_OBJECTS[stage.name[10:]] for stage in stages if stage.name[10:] in _OBJECTS), "any")
         dtype = TEXT if objects == "text" else dtype

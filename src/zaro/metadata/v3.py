@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from zaro.metadata.documents import Document, spell
-from zaro.metadata.dtype import TEXT, dtype_v3
+from zaro.metadata.dtype import dtype_v3
 from zaro.metadata.fill import fill_value
 from zaro.metadata.grid import Runs, check_sizes, chunk_edges, even_chunks, extents
 from zaro.metadata.keys import KeyEncoding
@@ -55,7 +55,8 @@ def _group(document: Document) -> GroupMetadata:
 def _array(document: Document) -> ArrayMetadata:
     _understand(document, _OF_ARRAY)
     shape = extents(document, "shape", document.need("shape", "a list of integers"))
-    dtype = dtype_v3(document, "data_type", document.need("data_type", "a data type"))
+    data_type = document.need("data_type", "a data type")
+    dtype = dtype_v3(document, "data_type", data_type)
     chunks, edges, member = _grid(document, shape)
     check_sizes(document, shape, chunks, member, dtype.itemsize)
     codecs = codec_list(document)
@@ -66,7 +67,7 @@ def _array(document: Document) -> ArrayMetadata:
         chunks=chunks,
         dtype=dtype,
         fill_value=fill_value(
-            document, fill, dtype, objects="text" if dtype is TEXT else "bytes", order=_packed_order(codecs)
+            document, fill, dtype, objects=_objects(data_type), order=_packed_order(codecs)
         ),
         codecs=codecs,
         key_encoding=_key_encoding(document),
@@ -79,10 +80,15 @@ def _array(document: Document) -> ArrayMetadata:
 
 def _understand(document: Document, known: set[str]) -> None:
     """Refuse members that nobody told us about, unless they may be ignored."""
-    for member in document.members.keys() - known:
-        found = document.members[member]
-        if not (isinstance(found, Mapping) and found.get("must_understand") is False):
+    for member, found in document.members.items():
+        if member not in known and not (isinstance(found, Mapping) and found.get("must_understand") is False):
             raise document.unsupported(member, found, "an extension that zaro does not have")
+
+
+def _objects(data_type: str | Mapping[str, Any]) -> Literal["text", "bytes"]:
+    """Tell what an array of objects holds; its dtype alone does not, where NumPy has no type for text."""
+    name = data_type if isinstance(data_type, str) else data_type["name"]
+    return "text" if name == "string" else "bytes"
 
 
 def _attributes(document: Document) -> dict[str, Any]:
