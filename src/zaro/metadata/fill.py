@@ -12,11 +12,12 @@ import numpy as np
 
 from zaro.metadata.documents import Document
 
-__all__ = ["fill_value"]
+__all__ = ["Objects", "fill_value"]
 
 DType = np.dtype[Any]
 ByteOrder = Literal["<", ">", "="]
 Objects = Literal["text", "bytes", "any"]
+"""What an array of objects holds: `any` is any JSON value."""
 
 _FLOATS = {
     **{name: float(name) for name in ("NaN", "Infinity", "-Infinity")},
