@@ -176,7 +176,7 @@ def _plain(store: Store, options: Options) -> Opened:
 
     def names(path: str) -> Iterable[str]:
         if consolidated is None:
-            return store.names(path)
+            return (name for name in store.names(path) if not name.startswith(".") and name != "zarr.json")
         start = f"{path}/" if path else ""
         paths = _node_paths(consolidated)
         return sorted({p[len(start) :].split("/", 1)[0] for p in paths if p.startswith(start) and p != path})

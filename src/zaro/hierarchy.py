@@ -104,6 +104,11 @@ class Array(_Node):
         return self._metadata.codecs
 
     @property
+    def chunk_codecs(self) -> tuple[Codec, ...]:
+        """The codec chain of one chunk: of a sharded array that of its inner chunks, else `codecs`."""
+        return self._source.metadata.codecs
+
+    @property
     def ndim(self) -> int:
         """Number of dimensions."""
         return len(self.shape)

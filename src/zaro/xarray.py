@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import xarray
 from xarray import Dataset, DataTree, Variable
 from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
@@ -122,7 +123,7 @@ def dimension_names(array: Array) -> tuple[str, ...]:
 
 def _codec_encoding(array: Array) -> dict[str, Any]:
     """Codecs as zarr-python would show them, so that a data set is written back as it was."""
-    codecs = array.codecs
+    codecs = array.chunk_codecs
     if array.metadata.zarr_format == 2:
         steps = [_numcodecs(codec) for codec in codecs if codec.name.startswith("numcodecs.")]
         has_compressor = array.metadata.has_compressor
@@ -132,15 +133,18 @@ def _codec_encoding(array: Array) -> dict[str, Any]:
             "shards": None,
         }
     if importlib.util.find_spec("zarr") is None:
-        return {"shards": None}
+        return {"shards": array.shards}
     from zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec
+    from zarr.codecs import BytesCodec
     from zarr.core.metadata.v3 import parse_codecs
 
     found = parse_codecs([{"name": codec.name, "configuration": dict(codec.configuration)} for codec in codecs])
+    if array.dtype.itemsize == 1:  # bytes have no order, and zarr-python then shows none
+        found = tuple(BytesCodec(endian=None) if isinstance(codec, BytesCodec) else codec for codec in found)
     return {
         "compressors": tuple(codec for codec in found if isinstance(codec, BytesBytesCodec)),
         "filters": tuple(codec for codec in found if isinstance(codec, ArrayArrayCodec)),
-        "shards": None,
+        "shards": array.shards,
         "serializer": next((codec for codec in found if isinstance(codec, ArrayBytesCodec)), None),
     }
 
@@ -229,9 +233,9 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
             "use_cftime": use_cftime,
             "decode_timedelta": decode_timedelta,
         }
-        nested = dict(open_dataset_options or {})
-        group = nested.pop("group", group)
-        decoding.update({name: value for name, value in nested.items() if name in decoding})
+        if open_dataset_options:  # xarray itself knows what to do with each of them
+            given = {**decoding, "group": group, "storage_options": storage_options, **options, **open_dataset_options}
+            return xarray.open_dataset(filename_or_obj, engine=type(self), **given)
         node = open_node(filename_or_obj, group or "", **engine_options(storage_options, options))
         return open_group(node, decoding)
 
