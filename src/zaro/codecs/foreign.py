@@ -202,17 +202,15 @@ def numcodecs_step(codec: str, members: Members, known: Mapping[str, Any] | None
     there = codec in registry.codec_registry or codec in registry.entries
     if not there and package is None:
         members.refuse(f"names {members.name!r}, a codec that neither zaro nor an installed package knows")
+    if not there:
+        members.lacks(str(package))
     try:
-        made = registry.get_codec({"id": codec, **members.configuration, **(known or {})}) if there else None
+        made = registry.get_codec({"id": codec, **members.configuration, **(known or {})})
     except ImportError as err:
-        members.refuse(f"names {members.name!r}, which needs a package that is not installed ({err})")
+        members.lacks(package or codec, err)
     except (TypeError, ValueError) as err:
         raise MetadataError(
             members.document, f"{members.place}.configuration", f"of {members.name}: {err}"
         ) from err
-    if made is None:
-        members.refuse(
-            f"names {members.name!r}, which needs a package that is not installed: pip install {package}"
-        )
     members.rest()
     return NumcodecsStep(members.name, made)

@@ -37,6 +37,10 @@ class CodecLike(Protocol):
     def configuration(self) -> Mapping[str, Any]:
         """Its members, as the document spells them."""
 
+    @property
+    def must_understand(self) -> bool:
+        """Whether a reader that lacks the codec must give up, and not read as if it were not there."""
+
 
 class BytesStep(Protocol):
     """One decoding step that runs in Python."""
