@@ -173,7 +173,7 @@ def _assemble(found: _Walk) -> Chain:
 
 
 def _python(part: Part) -> BytesStep:
-    if served(part) and part.steps and (part.nbytes is not None or part.keeps_size):
+    if served(part) and part.steps and (part.nbytes is not None or part.tells_size):
         return KernelStep(part.name, kernel.Chain(part.steps))
     return part.python()
 
