@@ -274,13 +274,15 @@ zaro_status zaro_chain_decode(const zaro_chain *chain, zaro_decoder *decoder, co
     zaro_status status = measure(chain, decoded, p.size, p.half);
     run bytes = {in, n, IN};
     size_t k = 0;
+    uint8_t nothing; /* what is written where nothing is: a decoder may count from a pointer, and NULL is none */
     if (status == ZARO_OK && !round_up(&p.half[0]))
         status = ZARO_OVERFLOW;
     if (status == ZARO_OK && p.size[0].exact)
         status = compare(n, p.size[0]);
-    p.base[LOW] = scratch;
-    p.base[HIGH] = p.half[1] ? scratch + p.half[0] : NULL;
-    p.base[OUT] = out;
+    p.base[IN] = NULL;
+    p.base[LOW] = p.half[0] ? scratch : &nothing;
+    p.base[HIGH] = p.half[1] ? scratch + p.half[0] : &nothing;
+    p.base[OUT] = decoded ? out : &nothing;
     for (; status == ZARO_OK && k < chain->n; k++)
         status = run_step(&p, k, decoder, &bytes);
     if (status != ZARO_OK)

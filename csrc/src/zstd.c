@@ -6,7 +6,9 @@
 
 #include "zaro/endian.h"
 
-#define SKIPPABLE(magic) (((magic)&ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START)
+/* RFC 8878, section 3.1; the library's own names for them are not in every release's public header */
+#define FRAME 0xfd2fb528u
+#define SKIPPABLE(magic) (((magic)&0xfffffff0u) == 0x184d2a50u)
 
 static zaro_status reason(size_t code) {
     switch (ZSTD_getErrorCode(code)) {
@@ -28,7 +30,7 @@ static zaro_status decode_frame(ZSTD_DCtx *context, const uint8_t *in, size_t n,
     if (n < 4)
         return ZARO_SHORT;
     uint32_t magic = zaro_le32(in);
-    if (magic != ZSTD_MAGICNUMBER && !SKIPPABLE(magic))
+    if (magic != FRAME && !SKIPPABLE(magic))
         return ZARO_CORRUPT;
     *used = ZSTD_findFrameCompressedSize(in, n);
     if (ZSTD_isError(*used))

@@ -19,7 +19,7 @@ from zaro.codecs.objects import OBJECTS
 from zaro.codecs.other import compile_other
 from zaro.codecs.parts import Bytes, BytesStep, CodecLike, KernelStep, Part, SizedStep, State
 from zaro.codecs.registry import served
-from zaro.errors import MetadataError
+from zaro.errors import MetadataError, UnsupportedError
 
 __all__ = ["Chain", "compile_chain"]
 
@@ -94,9 +94,13 @@ def compile_chain(
     if [m.codec for m in members] == ["sharding_indexed"]:
         return Chain(kernel.Chain(), sharding=members[0].configuration)
     found = _Walk(dtype, chunk_shape)
-    for one in members:
-        found.take(one)
-        one.close()
+    for codec, one in zip(codecs, members, strict=True):
+        try:
+            found.take(one)
+            one.close()
+        except UnsupportedError:
+            if codec.must_understand:
+                raise
     if found.state.array:
         raise MetadataError(document, "codecs", "holds no codec that turns an array into bytes")
     if dtype.hasobject and found.blocks is None:
@@ -169,7 +173,7 @@ def _assemble(found: _Walk) -> Chain:
 
 
 def _python(part: Part) -> BytesStep:
-    if served(part) and part.steps and (part.nbytes is not None or part.keeps_size):
+    if served(part) and part.steps and (part.nbytes is not None or part.tells_size):
         return KernelStep(part.name, kernel.Chain(part.steps))
     return part.python()
 

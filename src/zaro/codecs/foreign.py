@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import bz2
-import lzma
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,55 +39,81 @@ class StreamStep:
     ----------
     start : callable
         Makes a decompressor for one stream.
-    many : bool
-        Whether several streams may follow each other.
+    rest : {"ignored", "members", "streams"}
+        What may follow the first stream: anything; more of them and zeros; or more of them, then anything.
+        Each as the standard library's own `decompress` has it.
     """
 
     name: str
     start: Callable[[], Any]
-    many: bool
+    rest: Literal["ignored", "members", "streams"]
 
     def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
-        rest, parts, room = as_bytes(data, self.name, None).data, list[bytes](), nbytes
-        while True:
-            part, rest = self._one(rest, room)
+        rest = as_bytes(data, self.name, None)
+        part, rest = self._one(rest, nbytes)
+        parts, done = [part], len(part)
+        while rest.size and self.rest != "ignored":
+            try:
+                part, rest = self._one(rest, None if nbytes is None else nbytes - done)
+            except _NoStream:
+                if self.rest == "members":
+                    raise
+                break
             parts.append(part)
-            room = None if room is None else room - len(part)
-            if not self.many:
-                break
-            rest = rest[len(rest) - len(bytes(rest).lstrip(b"\0")) :]  # zeros between and after are padding
-            if not len(rest):
-                break
-        return as_bytes(parts[0] if len(parts) == 1 else b"".join(parts), self.name, nbytes)
+            done += len(part)
+        return as_bytes(b"".join(parts), self.name, nbytes)
 
-    def _one(self, data: memoryview, room: int | None) -> tuple[bytes, memoryview]:
+    def _one(self, data: NDArray[np.uint8], room: int | None) -> tuple[bytes, NDArray[np.uint8]]:
         stream = self.start()
-        limit = -1 if room is None else room + 1
+        limit = () if room is None else (room + 1,)
         try:
-            part = stream.decompress(data) if limit < 0 else stream.decompress(data, limit)
-        except (zlib.error, lzma.LZMAError, OSError, EOFError) as err:
-            raise CorruptChunkError(f"{self.name}: {err}") from err
+            part = stream.decompress(data.data, *limit)
+        except Exception as err:  # each library has an error of its own
+            raise _NoStream(f"{self.name}: {err}") from err
         if room is not None and len(part) > room:
             raise CorruptChunkError(f"{self.name}: decodes to more bytes than expected")
         if not stream.eof:
             raise CorruptChunkError(f"{self.name}: the stream ends before its end")
-        return part, data[len(data) - len(stream.unused_data) :]
+        rest = data[data.size - len(stream.unused_data) :]
+        return part, rest[_zeros(rest) :] if self.rest == "members" else rest
+
+
+class _NoStream(CorruptChunkError):
+    """The bytes are no stream of the format."""
+
+
+def _zeros(data: NDArray[np.uint8]) -> int:
+    """How many zeros stand at the start."""
+    others = np.flatnonzero(data)
+    return int(others[0]) if others.size else data.size
 
 
 def stream_step(codec: str, members: Members) -> StreamStep:
     """Make the step for `zlib`, `gzip`, `bz2` or `lzma`."""
     if codec == "zlib":
-        return StreamStep(members.name, zlib.decompressobj, many=False)
+        return StreamStep(members.name, zlib.decompressobj, "ignored")
     if codec == "gzip":
-        return StreamStep(members.name, lambda: zlib.decompressobj(wbits=31), many=True)
+        return StreamStep(members.name, lambda: zlib.decompressobj(wbits=31), "members")
     if codec == "bz2":
-        return StreamStep(members.name, bz2.BZ2Decompressor, many=True)
-    # numcodecs writes FORMAT_XZ unless told; a raw stream is one, and its filters say how it was made
-    form, filters = members.configuration.get("format", lzma.FORMAT_XZ), members.configuration.get("filters")
-    if form != lzma.FORMAT_RAW:
-        return StreamStep(members.name, lambda: lzma.LZMADecompressor(form), many=True)
-    return StreamStep(members.name, lambda: lzma.LZMADecompressor(form, filters=filters), many=False)
+        import bz2
+
+        return StreamStep(members.name, bz2.BZ2Decompressor, "streams")
+    return StreamStep(members.name, _lzma_start(members), "streams")
+
+
+def _lzma_start(members: Members) -> Callable[[], Any]:
+    import lzma
+
+    form = members.integer("format", 0, 3, lzma.FORMAT_XZ)
+    # only a raw stream does not say itself how it was made
+    options = {"filters": members.configuration.get("filters")} if form == lzma.FORMAT_RAW else {}
+    start = partial(lzma.LZMADecompressor, form, **options)
+    try:
+        start()
+    except (TypeError, ValueError, lzma.LZMAError) as err:
+        members.fail("filters", members.configuration.get("filters"), f"filters of LZMA ({err})")
+    return start
 
 
 @dataclass(frozen=True)
@@ -158,6 +183,8 @@ class BloscStep:
         if source.size < 16 or stored != source.size or (nbytes is not None and promised != nbytes):
             found = f"{source.size} stored bytes promise {promised} of {stored}"
             raise CorruptChunkError(f"{self.name}: {found}, expected {nbytes}")
+        if promised == 0:  # which numcodecs encodes but does not decode
+            return np.empty(0, np.uint8)
         return NumcodecsStep(self.name, Blosc()).decode(source, nbytes)
 
 
@@ -202,17 +229,15 @@ def numcodecs_step(codec: str, members: Members, known: Mapping[str, Any] | None
     there = codec in registry.codec_registry or codec in registry.entries
     if not there and package is None:
         members.refuse(f"names {members.name!r}, a codec that neither zaro nor an installed package knows")
+    if not there:
+        members.lacks(str(package))
     try:
-        made = registry.get_codec({"id": codec, **members.configuration, **(known or {})}) if there else None
+        made = registry.get_codec({"id": codec, **members.configuration, **(known or {})})
     except ImportError as err:
-        members.refuse(f"names {members.name!r}, which needs a package that is not installed ({err})")
+        members.lacks(package or codec, err)
     except (TypeError, ValueError) as err:
         raise MetadataError(
             members.document, f"{members.place}.configuration", f"of {members.name}: {err}"
         ) from err
-    if made is None:
-        members.refuse(
-            f"names {members.name!r}, which needs a package that is not installed: pip install {package}"
-        )
     members.rest()
     return NumcodecsStep(members.name, made)

@@ -49,6 +49,12 @@ class Members:
         """Raise because zaro cannot decode this codec."""
         raise UnsupportedError(self.document, self.place, reason)
 
+    def lacks(self, package: str, why: object = "") -> NoReturn:
+        """Raise because a package that decodes this codec is not installed."""
+        detail = f" ({why})" if why else ""
+        reason = f"names {self.name!r}, which needs a package that is not installed: pip install {package}"
+        self.refuse(reason + detail)
+
     def misplaced(self, reason: str) -> NoReturn:
         """Raise for a codec that cannot stand where it stands."""
         raise MetadataError(self.document, self.place, f"is {self.name}, {reason}")

@@ -97,15 +97,11 @@ def _msgpack(members: Members, dtype: np.dtype[Any], count: int) -> Objects:
     raw = members.flag("raw", False)
     members.rest()
     try:
-        import msgpack
+        from msgpack import unpackb
     except ImportError:
-        members.refuse(
-            f"names {members.name!r}, which needs a package that is not installed: pip install msgpack"
-        )
+        members.lacks("msgpack")
     # the parser bounds every length in the data by the size of the data
-    return _Listed(
-        members.name, lambda data: msgpack.unpackb(data, raw=raw, strict_map_key=False), dtype, count
-    )
+    return _Listed(members.name, lambda data: unpackb(data, raw=raw, strict_map_key=False), dtype, count)
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,9 @@ def _step(members: Members, state: State) -> BytesStep:
             "names 'pickle', which runs code of the file's author when it decodes; zaro never does"
         )
     if members.codec in {"bz2", "lzma"}:
-        members.rest()
-        return stream_step(members.codec, members)
+        stream = stream_step(members.codec, members)
+        members.rest()  # what is left told the encoder how to write
+        return stream
     step = numcodecs_step(members.codec, members)
     if members.codec == "packbits" and state.dtype is not None and state.dtype.itemsize != 1:
         members.misplaced(f"which packs booleans, but the elements are of type {state.dtype}")

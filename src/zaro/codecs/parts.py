@@ -20,7 +20,7 @@ Bytes = bytes | bytearray | memoryview | NDArray[Any]
 CHECKS = frozenset(
     {"crc32c", "crc32c_start", "crc32_start", "crc32_end", "adler32_start", "adler32_end", "fletcher32"}
 )
-KEEP_SIZE = CHECKS | {"shuffle", "swap"}
+TELL_SIZE = CHECKS | {"shuffle", "swap", "blosc", "lz4"}
 
 Step = tuple[str, dict[str, Any]]
 """One step of `zaro._core.codec.Chain`: its name and its parameters."""
@@ -36,6 +36,10 @@ class CodecLike(Protocol):
     @property
     def configuration(self) -> Mapping[str, Any]:
         """Its members, as the document spells them."""
+
+    @property
+    def must_understand(self) -> bool:
+        """Whether a reader that lacks the codec must give up, and not read as if it were not there."""
 
 
 class BytesStep(Protocol):
@@ -95,9 +99,9 @@ class Part:
     python: Callable[[], BytesStep]
 
     @property
-    def keeps_size(self) -> bool:
-        """Whether the size of what enters tells the size of what leaves."""
-        return all(name in KEEP_SIZE for name, _ in self.steps or ())
+    def tells_size(self) -> bool:
+        """Whether what enters tells the size of what leaves."""
+        return self.steps is not None and all(name in TELL_SIZE for name, _ in self.steps)
 
 
 def as_bytes(value: Any, name: str, nbytes: int | None) -> NDArray[np.uint8]:
@@ -132,9 +136,9 @@ class SizedStep:
 
 @dataclass(frozen=True)
 class KernelStep:
-    """Steps that C decodes, standing before one that runs in Python.
+    """One codec that C decodes, standing before one that runs in Python.
 
-    Where the size of the result is not known, only steps whose input tells it may come here.
+    Where the size of the result is not known, only codecs whose input tells it may come here.
     """
 
     name: str
@@ -143,7 +147,12 @@ class KernelStep:
     def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
         source = as_bytes(data, self.name, None)
-        if nbytes is None:
-            checks = sum(1 for name, _ in self.chain.steps if name in CHECKS)
-            nbytes = max(source.size - 4 * checks, 0)
-        return self.chain.decode(source, nbytes)
+        return self.chain.decode(source, self._told(source) if nbytes is None else nbytes)
+
+    def _told(self, source: NDArray[np.uint8]) -> int:
+        step = self.chain.steps[0][0]
+        if step == "blosc":
+            return min(int.from_bytes(source[4:8].tobytes(), "little"), 2**31 - 1)
+        if step == "lz4":  # a sequence of n bytes never decodes to more than 255 n
+            return min(int.from_bytes(source[:4].tobytes(), "little"), 255 * source.size)
+        return max(source.size - 4, 0) if step in CHECKS else source.size

@@ -1,0 +1,31 @@
+/* Any bytes, any width: the variants of an unshuffle agree, and swapping twice changes nothing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "zaro/filter.h"
+
+static void expect(const uint8_t *found, const uint8_t *expected, size_t n) {
+    if (n && memcmp(found, expected, n) != 0)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < 1)
+        return 0;
+    size_t width = 1 + data[0] % 40, n = size - 1;
+    uint8_t *in = malloc(n), *plain = malloc(n), *out = malloc(n);
+    if (n)
+        memcpy(in, data + 1, n);
+    zaro_unshuffle_plain(in, plain, n, width);
+    zaro_unshuffle(in, out, n, width);
+    expect(out, plain, n);
+    if (zaro_unshuffle_sse2(in, out, n, width))
+        expect(out, plain, n);
+    if (zaro_unshuffle_avx2(in, out, n, width))
+        expect(out, plain, n);
+    zaro_swap(in, out, n, width);
+    zaro_swap(out, out, n, width);
+    expect(out, in, n);
+    free(in), free(plain), free(out);
+    return 0;
+}

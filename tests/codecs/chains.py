@@ -1,0 +1,86 @@
+"""What the tests of this room share: compiling, and decoding as a reader does."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from zaro.codecs import Chain, compile_chain
+
+DTYPES = [
+    order + kind
+    for order in "<>"
+    for kind in ("i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
+]
+DTYPES += ["|b1", "|i1", "|u1", "<M8[s]", ">m8[ms]", "<U3", ">U3", "|S5", "|V7"]
+
+
+@dataclass
+class Codec:
+    """As the metadata room's."""
+
+    name: str
+    configuration: dict[str, Any] = field(default_factory=dict)
+    must_understand: bool = True
+
+
+def make(codecs, dtype, shape, document="a/zarr.json") -> Chain:
+    """Compile from (name, configuration) pairs."""
+    entries = [one if isinstance(one, Codec) else Codec(*one) for one in codecs]
+    return compile_chain(entries, dtype=np.dtype(dtype), chunk_shape=shape, document=document)
+
+
+def make_v2(encoders, dtype, shape, order="C") -> Chain:
+    """Compile filters and a compressor of numcodecs, as a v2 document spells them."""
+    codecs = [] if order == "C" else [("transpose", {"order": list(range(len(shape)))[::-1]})]
+    if not np.dtype(dtype).hasobject:
+        codecs.append(("bytes", {}))
+    for encoder in encoders:
+        config = encoder.get_config()
+        codecs.append((f"numcodecs.{config.pop('id')}", config))
+    return make(codecs, dtype, shape, "a/.zarray")
+
+
+def decode(chain: Chain, stored, dtype, shape) -> np.ndarray:
+    """The block, as a reader decodes it."""
+    dtype = np.dtype(dtype)
+    stored = chain.run_foreign(stored)
+    if chain.blocks is not None:
+        return chain.blocks(stored)
+    flat = chain.kernel.decode(bytes(stored), math.prod(shape) * dtype.itemsize).view(dtype)
+    if chain.order is None:
+        return flat.reshape(shape)
+    return flat.reshape([shape[axis] for axis in chain.order]).transpose(np.argsort(chain.order))
+
+
+def block(dtype, shape, seed=0) -> np.ndarray:
+    """Values with some order in them, so that compressors compress."""
+    dtype = np.dtype(dtype)
+    rng = np.random.default_rng(seed)
+    count = math.prod(shape)
+    if dtype.kind in "US":
+        return np.array([str(v) for v in rng.integers(0, 99, count)], dtype).reshape(shape)
+    if dtype.kind in "VmM":
+        return np.frombuffer(
+            rng.integers(0, 4, count * dtype.itemsize, dtype=np.uint8).tobytes(), dtype
+        ).reshape(shape)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, count).astype(bool).reshape(shape)
+    return (np.arange(count) // 3 % 100 + rng.integers(0, 3, count)).astype(dtype).reshape(shape)
+
+
+def same(found: np.ndarray, expected: np.ndarray) -> bool:
+    """Equal in shape, type, and every bit."""
+    return (
+        found.shape == expected.shape
+        and found.dtype == expected.dtype
+        and np.ascontiguousarray(found).tobytes() == np.ascontiguousarray(expected).tobytes()
+    )
+
+
+dtypes = st.sampled_from(DTYPES).map(np.dtype)
+shapes = st.lists(st.integers(1, 6), min_size=0, max_size=4).map(tuple)
