@@ -1,0 +1,288 @@
+"""One Parquet partition of a reference set: its columns, whoever wrote them.
+
+Writers differ: paths are text or categories; what is not there is null, NaN or ""; numbers are integers of
+any width or floats; `raw` has any type, or is not there at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zaro.errors import ReferenceSetError
+from zaro.references.table import ABSENT, INLINE, WHOLE, Ids
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+__all__ = ["Partition", "open_partition", "read_rows"]
+
+COLUMNS = ("path", "offset", "size", "raw")
+BASE64 = b"base64:"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """Some rows of a partition, each a chunk.
+
+    Attributes
+    ----------
+    file_id : (n,) int32
+        In the file table of the set; ABSENT or INLINE.
+    offset, length : (n,) int64
+        Span in the file, or in `inline`; length WHOLE for a whole file.
+    inline : (m,) uint8
+    """
+
+    file_id: NDArray[np.int32]
+    offset: Ids
+    length: Ids
+    inline: NDArray[np.uint8]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it holds."""
+        return self.file_id.nbytes + self.offset.nbytes + self.length.nbytes + self.inline.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a partition lies, for messages."""
+
+    document: str
+    key: str
+
+    def error(self, reason: str, row: int | None = None) -> ReferenceSetError:
+        return ReferenceSetError(
+            self.document, self.key if row is None else f"{self.key}, row {row}", reason
+        )
+
+
+def open_partition(data: Any, document: str, key: str, need: int, most: int) -> pq.ParquetFile:
+    """Open the bytes of a partition, and check that it is one.
+
+    Parameters
+    ----------
+    data : bytes-like
+    document, key
+        For messages: the set, and the partition in it.
+    need, most : int
+        Fewest and most rows that it may have.
+
+    Raises
+    ------
+    ReferenceSetError
+        It is no Parquet file, has none of the columns, or another number of rows.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    place = _Place(document, key)
+    try:
+        buffer = pa.py_buffer(data)
+        metadata = pq.read_metadata(pa.BufferReader(buffer))
+        leaves = {metadata.schema.column(k).path for k in range(metadata.num_columns)}
+        coded = ["path"] if "path" in leaves else []
+        file = pq.ParquetFile(pa.BufferReader(buffer), metadata=metadata, read_dictionary=coded)
+        names = set(file.schema_arrow.names)
+    except (pa.ArrowException, OSError, ValueError, LookupError) as err:
+        raise place.error(f"is no readable Parquet file: {err}") from err
+    if not names & {"path", "raw"}:
+        raise place.error(f"has columns {sorted(names)[:8]}, expected some of {', '.join(COLUMNS)}")
+    rows = file.metadata.num_rows
+    if not need <= rows <= most:
+        expected = f"{need}" if need == most else f"{need} to {most}"
+        raise place.error(f"has {rows} rows, expected {expected}")
+    return file
+
+
+def read_rows(
+    file: pq.ParquetFile, group: int, document: str, key: str, file_ids: Callable[[list[str]], Ids]
+) -> Partition:
+    """Read one row group.
+
+    Parameters
+    ----------
+    file
+        As `open_partition` gave it.
+    group : int
+        Number of the row group.
+    file_ids
+        Gives the ids of files by name.
+
+    Raises
+    ------
+    ReferenceSetError
+        A row contradicts itself; names it.
+    """
+    import pyarrow as pa
+
+    place = _Place(document, key)
+    wanted = [name for name in file.schema_arrow.names if name in COLUMNS]
+    try:
+        table = file.read_row_group(group, columns=wanted, use_threads=False)
+        columns = {name: _one_array(table.column(name)) for name in wanted}
+        file_id = _file_ids(columns.get("path"), table.num_rows, place, file_ids)
+        offset, length = _spans(columns, file_id, place)
+        inline = _raw(columns.get("raw"), file_id, offset, length, place)
+    except ReferenceSetError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, LookupError) as err:
+        raise place.error(f"cannot be read: {err}") from err
+    for array in (file_id, offset, length):
+        array.flags.writeable = False
+    return Partition(file_id, offset, length, inline)
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _is_empty(column: pa.Array | None, place: _Place, name: str) -> bool:
+    """Whether a column of text holds none at all; a column of nothing is often written as one of numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+    if column is None or column.null_count == len(column) or pa.types.is_null(column.type):
+        return True
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_floating(kind) and pc.all(pc.is_null(column, nan_is_null=True)).as_py():
+        return True
+    if pa.types.is_primitive(kind) or pa.types.is_nested(kind):
+        raise place.error(f"{name} is {column.type}, expected text")
+    return False
+
+
+def _file_ids(
+    column: pa.Array | None, rows: int, place: _Place, file_ids: Callable[[list[str]], Ids]
+) -> NDArray[np.int32]:
+    import pyarrow as pa
+
+    if column is None or _is_empty(column, place, "path"):
+        return np.full(rows, ABSENT, np.int32)
+    if not pa.types.is_dictionary(column.type):
+        column = _binary(column).dictionary_encode()
+    names = [_name(value, place) for value in column.dictionary.to_pylist()]
+    ids = np.full(len(names) + 1, ABSENT, np.int32)  # the last is for null, which is row -1 below
+    real = [k for k, name in enumerate(names) if name]
+    ids[real] = file_ids([names[k] for k in real])
+    rows_of = column.indices.cast(pa.int64())
+    local = rows_of.fill_null(-1).to_numpy() if rows_of.null_count else rows_of.to_numpy(zero_copy_only=False)
+    if len(local) and not -1 <= local.min() <= local.max() < len(names):
+        raise place.error("a path lies outside its dictionary")
+    file_id: NDArray[np.int32] = ids[local]
+    return file_id
+
+
+def _name(value: Any, place: _Place) -> str:
+    try:
+        return value.decode() if isinstance(value, bytes) else value or ""
+    except UnicodeDecodeError as err:
+        raise place.error(f"a path is no text: {err}") from err
+
+
+def _spans(columns: dict[str, pa.Array], file_id: NDArray[np.int32], place: _Place) -> tuple[Ids, Ids]:
+    """Offset and length of the rows that name a file."""
+    named = file_id >= 0
+    spans = []
+    for name in ("offset", "size"):
+        values, good = _numbers(columns.get(name), len(file_id), place, name)
+        wrong = named & ~(good & (values >= 0))
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            column = columns.get(name)
+            found = "missing" if column is None else column[row].as_py()
+            raise place.error(f"{name} is {found}, expected a number of bytes", row)
+        spans.append(values)
+    offset, length = spans
+    wrong = named & (length > np.iinfo(np.int64).max - offset)
+    if wrong.any():
+        raise place.error("offset + size leave the range of 64 bits", int(np.flatnonzero(wrong)[0]))
+    length[named & (offset == 0) & (length == 0)] = WHOLE
+    offset[~named] = length[~named] = 0
+    return offset, length
+
+
+def _numbers(column: pa.Array | None, rows: int, place: _Place, name: str) -> tuple[Ids, NDArray[np.bool_]]:
+    """Values of a column, and which are whole numbers of 63 bits."""
+    import pyarrow as pa
+
+    if column is None or pa.types.is_null(column.type):
+        return np.zeros(rows, np.int64), np.zeros(rows, bool)
+    good = column.is_valid().to_numpy(zero_copy_only=False)
+    if pa.types.is_integer(column.type):
+        values = column.fill_null(0).to_numpy()
+        if values.dtype == np.uint64:
+            good &= values <= np.iinfo(np.int64).max
+        return np.array(values, np.int64), good
+    if pa.types.is_floating(column.type):
+        floats = column.fill_null(0).to_numpy().astype(np.float64)
+        good &= (np.floor(floats) == floats) & (np.abs(floats) < 2.0**63)  # NaN equals nothing
+        return np.where(good, floats, 0).astype(np.int64), good
+    raise place.error(f"{name} is {column.type}, expected integers")
+
+
+def _binary(column: pa.Array) -> pa.Array:
+    """The values of a column of text or bytes of any kind, as bytes."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_large_binary(column.type):
+        return column
+    return column.cast(pa.large_string() if pa.types.is_string_view(column.type) else pa.large_binary()).cast(
+        pa.large_binary()
+    )
+
+
+def _raw(
+    column: pa.Array | None, file_id: NDArray[np.int32], offset: Ids, length: Ids, place: _Place
+) -> NDArray[np.uint8]:
+    """Bytes of the rows that hold their own, and mark those rows. Nothing beside a path is no bytes at all."""
+    import pyarrow.compute as pc
+
+    nothing = np.empty(0, np.uint8)
+    if column is None or _is_empty(column, place, "raw"):
+        return nothing
+    null_path = file_id == ABSENT
+    values = _binary(column)
+    begins, inline = _buffers(values)
+    held = values.is_valid().to_numpy(zero_copy_only=False)
+    held &= (np.diff(begins) > 0) | null_path
+    if not held.any():
+        return nothing
+    file_id[held] = INLINE
+    offset[held], length[held] = begins[:-1][held], np.diff(begins)[held]
+    coded = np.flatnonzero(pc.fill_null(pc.starts_with(values, BASE64), False).to_numpy(zero_copy_only=False))
+    return _decoded(inline, coded, offset, length, place) if len(coded) else inline
+
+
+def _buffers(values: pa.Array) -> tuple[Ids, NDArray[np.uint8]]:
+    """Where each value begins, and all bytes, without a copy."""
+    _, begins, data = values.buffers()
+    where = np.frombuffer(begins, np.int64)[values.offset : values.offset + len(values) + 1]
+    return where, np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+
+
+def _decoded(
+    inline: NDArray[np.uint8], rows: NDArray[np.intp], offset: Ids, length: Ids, place: _Place
+) -> NDArray[np.uint8]:
+    """Decode the rows that hold base64 text; their bytes go to the end."""
+    pieces, end = [inline], len(inline)
+    for row in rows.tolist():
+        text = inline[offset[row] + len(BASE64) : offset[row] + length[row]].tobytes()
+        try:
+            piece = np.frombuffer(base64.b64decode(text, validate=True), np.uint8)
+        except binascii.Error as err:
+            raise place.error(f"raw cannot be decoded: {err}", row) from err
+        offset[row], length[row] = end, len(piece)
+        pieces.append(piece)
+        end += len(piece)
+    return np.concatenate(pieces)
