@@ -25,7 +25,7 @@ _DEPTH = 4  # groups within groups that are opened to be shown
 
 _STYLE = """<style>
 .zaro{font:13px/1.5 system-ui,sans-serif;color:inherit}
-.zaro table{border-collapse:collapse;margin:.2em 0 .4em}
+.zaro table{font:inherit;border-collapse:collapse;margin:.2em 0 .4em}
 .zaro th,.zaro td{text-align:left;vertical-align:top;padding:.1em 1.2em .1em 0}
 .zaro th,.zaro td,.zaro tr{background:none!important;color:inherit;border:0}
 .zaro th{font-weight:normal;opacity:.65}
@@ -215,12 +215,19 @@ def _references_html(refs: References) -> str:
     return f"<div>{title}</div>{_table(rows[:_MEMBERS])}{more}"
 
 
+def _count(n: int, name: str) -> str:
+    return f"{n:,} {name}{'' if n == 1 else 's'}"
+
+
 def _table_line(grid: tuple[int, ...], table: Table) -> str:
     """How many chunks; where the whole table is at hand, also in how many files, and how many are absent."""
-    line = f"{_by(grid)} = {table.nchunks:,} chunks" if len(grid) > 1 else f"{table.nchunks:,} chunks"
+    line = _count(table.nchunks, "chunk")
+    if len(grid) > 1:
+        line = f"{_by(grid)} = {line}"
     if not isinstance(table, DenseTable) or not table.nchunks:
         return line
-    line = f"{line} in {len(table.files):,} file{'s' * (len(table.files) != 1)}"
+    files = np.count_nonzero(np.bincount(table.file_id[table.file_id >= 0]))
+    line += f" in {_count(files, 'file')}" if files else ""
     for kind, name in ((INLINE, "inline"), (ABSENT, "absent")):
         share = np.count_nonzero(table.file_id == kind) / table.nchunks
         line += f", {share:.1%} {name}" if share else ""
