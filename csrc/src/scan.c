@@ -111,7 +111,7 @@ static inline const uint8_t *expected_key(const zaro_scan *scan, const uint8_t *
     const zaro_scan_array *array = &scan->array[*number];
     if (!array->plain || !(p = spelled(scan, p, end, array->prefix, array->prefix_n)))
         return NULL;
-    p = zaro_scan_indices(p, true, array->separator, array->rank, array->grid, id);
+    p = zaro_key_indices(p, true, array->separator, array->rank, array->grid, id);
     return p && *p == '"' ? p + 1 : NULL;
 }
 
@@ -287,6 +287,7 @@ static zaro_step_result object(zaro_scan *scan, const uint8_t *p, const uint8_t 
 
 static zaro_step_result value(zaro_scan *scan, const uint8_t *p, const uint8_t *end, int32_t guess,
                               zaro_scan_loose *entry, const uint8_t **after) {
+    zaro_step_result step;
     entry->file = ZARO_SCAN_ABSENT;
     entry->offset = entry->length = 0;
     switch (*p) {
@@ -297,8 +298,9 @@ static zaro_step_result value(zaro_scan *scan, const uint8_t *p, const uint8_t *
     case '{':
         return object(scan, p, end, entry, after);
     case 'n':
+        step = word(scan, &p, end, "null");
         *after = p;
-        return word(scan, after, end, "null");
+        return step;
     default:
         return unexpected(scan, p, end, ZARO_SCAN_REFERENCE);
     }
@@ -330,7 +332,6 @@ static zaro_step_result member(zaro_scan *scan, const uint8_t *key, size_t n, co
                                const uint8_t **after) {
     int field = field_of(key, n);
     *taken = true;
-    *after = p;
     if (is(key, n, "refs") && *p == '{') {
         become_nested(scan);
         if (scan->n_refs++ >= scan->skip) {
@@ -352,6 +353,7 @@ static zaro_step_result member(zaro_scan *scan, const uint8_t *key, size_t n, co
     }
     pass_start(scan);
     scan->state = AT_RAW;
+    *after = p;
     return STEP_OK;
 }
 
@@ -382,8 +384,9 @@ static zaro_step_result entry(zaro_scan *scan, const uint8_t *p, const uint8_t *
         if (step != STEP_OK || taken)
             return step;
     }
-    if ((step = value(scan, q, end, guess, &found, after)) != STEP_OK)
+    if ((step = value(scan, q, end, guess, &found, &q)) != STEP_OK)
         return step;
+    *after = q;
     scan->state = AT_NEXT;
     scan->n_flat += !scan->inside;
     if (key) {

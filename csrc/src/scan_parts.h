@@ -2,7 +2,7 @@
 #ifndef ZARO_SCAN_PARTS_H
 #define ZARO_SCAN_PARTS_H
 
-#include "zaro/grid.h"
+#include "zaro/key.h"
 #include "zaro/scan.h"
 
 /* Bytes that grow. */
@@ -94,35 +94,6 @@ static inline const uint8_t *zaro_texts_at(const zaro_texts *texts, size_t numbe
     uint64_t start = number ? texts->end[number - 1] : 0;
     *n = (size_t)(texts->end[number] - start);
     return texts->text.data + start;
-}
-
-/* The indices of a key, up to the first byte that is none of them. NULL where an index has a leading zero,
- * is missing or lies outside the grid. The text must end in a byte that no key has. escaped: "\/" is "/". */
-static inline const uint8_t *zaro_scan_indices(const uint8_t *p, bool escaped, uint8_t separator, size_t rank,
-                                               const int64_t *grid, int64_t *id) {
-    int64_t flat = 0;
-    for (size_t d = 0; d < rank; d++) {
-        if (d) {
-            if (escaped && separator == '/' && p[0] == '\\')
-                p++;
-            if (*p++ != separator)
-                return NULL;
-        }
-        uint64_t index = (uint64_t)(*p - '0');
-        if (index > 9)
-            return NULL;
-        const uint8_t *start = p++;
-        for (uint8_t digit; (digit = (uint8_t)(*p - '0')) <= 9; p++) {
-            if (p - start >= 19)
-                return NULL;
-            index = index * 10 + digit;
-        }
-        if ((*start == '0' && p - start > 1) || index >= (uint64_t)grid[d])
-            return NULL;
-        flat = flat * grid[d] + (int64_t)index; /* below the number of chunks, which fits */
-    }
-    *id = flat;
-    return p;
 }
 
 #endif

@@ -87,7 +87,7 @@ bool zaro_scan_file(zaro_scan *scan, const uint8_t *url, size_t n, int32_t *numb
 static bool chunk_of(const zaro_scan_array *array, const uint8_t *key, size_t n, int64_t *id) {
     if (n < array->prefix_n || (array->prefix_n && memcmp(key, array->prefix, array->prefix_n) != 0))
         return false;
-    return zaro_scan_indices(key + array->prefix_n, false, array->separator, array->rank, array->grid, id) == key + n;
+    return zaro_key_indices(key + array->prefix_n, false, array->separator, array->rank, array->grid, id) == key + n;
 }
 
 static inline bool in_chunk_name(uint8_t c) { return (c >= '0' && c <= '9') || c == '.' || c == '/' || c == 'c'; }
@@ -241,8 +241,8 @@ bool zaro_scan_put(zaro_scan *scan, const uint8_t *key, size_t n, int32_t file, 
 
 /* Take the rows of a guess back as loose entries, from row `first` on that `keep` does not want. */
 static bool loosen(zaro_scan *scan, const zaro_scan_array *guess, size_t row) {
-    uint8_t name[ZARO_SCAN_NAME];
-    size_t n = zaro_scan_name(guess->id[row], guess->prefixed, guess->separator, guess->rank, guess->grid, name);
+    uint8_t name[ZARO_KEY_NAME];
+    size_t n = zaro_key_name(guess->id[row], guess->prefixed, guess->separator, guess->rank, guess->grid, name);
     size_t path_n = guess->path_n ? guess->path_n + 1 : 0;
     scan->scratch.n = 0;
     if (!zaro_bytes_reserve(&scan->scratch, path_n + n))
@@ -255,10 +255,10 @@ static bool loosen(zaro_scan *scan, const zaro_scan_array *guess, size_t row) {
 
 /* Id in the declared grid of a row of the guess; false where it has none. */
 static bool convert(const zaro_scan_array *guess, const zaro_scan_array *array, int64_t packed, int64_t *id) {
-    uint8_t name[ZARO_SCAN_NAME + 1];
-    size_t n = zaro_scan_name(packed, guess->prefixed, guess->separator, guess->rank, guess->grid, name);
+    uint8_t name[ZARO_KEY_NAME + 1];
+    size_t n = zaro_key_name(packed, guess->prefixed, guess->separator, guess->rank, guess->grid, name);
     name[n] = 0;
-    return zaro_scan_id(name, n, array->prefixed, array->separator, array->rank, array->grid, id);
+    return zaro_key_id(name, n, array->prefixed, array->separator, array->rank, array->grid, id);
 }
 
 /* The same for grids of equal rank and spelling, without the detour through text. */
@@ -396,36 +396,4 @@ zaro_status zaro_scan_dense(const zaro_scan *scan, size_t number, int32_t *file,
         length[id] = array->length[row];
     }
     return ZARO_OK;
-}
-
-bool zaro_scan_id(const uint8_t *name, size_t n, bool prefixed, uint8_t separator, size_t rank, const int64_t *grid,
-                  int64_t *id) {
-    const uint8_t *p = name;
-    if (prefixed && *p++ != 'c')
-        return false;
-    if (prefixed && rank && *p++ != separator)
-        return false;
-    if (!prefixed && !rank && *p++ != '0')
-        return false;
-    return zaro_scan_indices(p, false, separator, rank, grid, id) == name + n;
-}
-
-size_t zaro_scan_name(int64_t id, bool prefixed, uint8_t separator, size_t rank, const int64_t *grid, uint8_t *name) {
-    uint8_t back[ZARO_SCAN_NAME], *p = back + sizeof back;
-    for (size_t d = rank; d-- > 0;) {
-        int64_t index = id % grid[d];
-        id /= grid[d];
-        do
-            *--p = (uint8_t)('0' + index % 10);
-        while (index /= 10);
-        if (d)
-            *--p = separator;
-    }
-    if (prefixed && rank)
-        *--p = separator;
-    if (prefixed || !rank)
-        *--p = prefixed ? 'c' : '0';
-    size_t n = (size_t)(back + sizeof back - p);
-    memcpy(name, p, n);
-    return n;
 }

@@ -156,14 +156,4 @@ zaro_status zaro_scan_dense(const zaro_scan *scan, size_t number, int32_t *file,
 /* Free the rows of an array. */
 void zaro_scan_drop(zaro_scan *scan, size_t number);
 
-/* Id of the chunk that a key below an array spells canonically: name [n + 1] with name[n] == 0, in
- * this grid. Returns false where it spells none. Allocates nothing, trusts the grid. */
-bool zaro_scan_id(const uint8_t *name, size_t n, bool prefixed, uint8_t separator, size_t rank, const int64_t *grid,
-                  int64_t *id);
-
-/* Spell the key below an array of a chunk: at most ZARO_SCAN_NAME bytes to name; returns their number.
- * Trusts the id to lie in the grid. */
-#define ZARO_SCAN_NAME (2 + 20 * 32)
-size_t zaro_scan_name(int64_t id, bool prefixed, uint8_t separator, size_t rank, const int64_t *grid, uint8_t *name);
-
 #endif

@@ -2,6 +2,7 @@
 
 try:
     from zaro._core import grid as grid
+    from zaro._core import key as key
     from zaro._core import scan as scan
 except ImportError as err:  # a checkout that was never built
     raise ImportError(

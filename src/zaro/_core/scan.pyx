@@ -21,7 +21,6 @@ cdef extern from "zaro/scan.h" nogil:
     enum: ZARO_SCAN_INLINE
     enum: ZARO_SCAN_OBJECT
     enum: ZARO_SCAN_WHOLE
-    enum: ZARO_SCAN_NAME
     enum: ZARO_SCAN_FIELDS
     enum: ZARO_SCAN_FAULTS
     ctypedef enum zaro_scan_event:
@@ -80,10 +79,6 @@ cdef extern from "zaro/scan.h" nogil:
     zaro_status zaro_scan_dense(const zaro_scan *scan, size_t number, int32_t *file, int64_t *offset,
                                 int64_t *length, size_t n)
     void zaro_scan_drop(zaro_scan *scan, size_t number)
-    bint zaro_scan_id(const uint8_t *name, size_t n, bint prefixed, uint8_t separator, size_t rank,
-                      const int64_t *grid, int64_t *id)
-    size_t zaro_scan_name(int64_t id, bint prefixed, uint8_t separator, size_t rank, const int64_t *grid,
-                          uint8_t *name)
 
 MORE, ARRAY, DONE = ZARO_SCAN_MORE, ZARO_SCAN_ARRAY, ZARO_SCAN_DONE
 ABSENT, INLINE, OBJECT, WHOLE = ZARO_SCAN_ABSENT, ZARO_SCAN_INLINE, ZARO_SCAN_OBJECT, ZARO_SCAN_WHOLE

@@ -1,0 +1,34 @@
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+class ArrayKeys:
+    path: str
+    nchunks: int
+    def __init__(self, path: str, grid: NDArray[np.int64], *, prefixed: bool, separator: str) -> None: ...
+    def id(self, name: str) -> int | None: ...
+    def keys(self, ids: NDArray[np.int64]) -> list[str]: ...
+
+class Columns:
+    def __init__(
+        self,
+        keys: ArrayKeys,
+        file: NDArray[np.int32],
+        offset: NDArray[np.int64],
+        length: NDArray[np.int64],
+        files: Sequence[str],
+        inline: Any,
+        ids: NDArray[np.int64] | None = None,
+    ) -> None: ...
+
+class KeyIndex:
+    def __init__(
+        self,
+        arrays: dict[str, ArrayKeys],
+        columns: dict[str, Columns],
+        other: Callable[[str, int], list[str | int] | bytes | None],
+    ) -> None: ...
+    def chunk(self, key: str) -> tuple[str, int] | None: ...
+    def reference(self, key: str) -> list[str | int] | bytes | None: ...

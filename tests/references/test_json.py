@@ -1,0 +1,31 @@
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.references import slow
+from zaro.references.json import read_bytes
+from zaro.references.scanning import scan_document
+from zaro.references.files import FileTable
+from zaro.references.set import References
+
+
+def documents(refs):
+    return st.sampled_from([refs, {"version": 1, "refs": refs}, {"refs": refs, "version": 1}, {"refs": refs}])
+
+
+@given(st.data())
+@settings(max_examples=400, deadline=None)
+def test_documents_read_as_the_original_reads_them(data):
+    refs = data.draw(slow.reference_sets())
+    expected = slow.original(refs)
+    assert dict(References.open(refs)) == expected
+    document = data.draw(documents(refs))
+    assert dict(References.open(document)) == expected
+    text = data.draw(slow.spellings(document))
+    expected = slow.original(json.loads(text))
+    assert dict(References.open(text)) == expected
+    sizes = data.draw(st.lists(st.integers(1, 40), min_size=1, max_size=6))
+    scanned = scan_document(slow.in_pieces(text, sizes), "")
+    contents = scanned.contents(FileTable.packed(*scanned.scanner.files()))
+    assert dict(References(contents)) == expected
