@@ -226,7 +226,7 @@ def _table_line(grid: tuple[int, ...], table: Table) -> str:
         line = f"{_by(grid)} = {line}"
     if not isinstance(table, DenseTable) or not table.nchunks:
         return line
-    files = np.count_nonzero(np.bincount(table.file_id[table.file_id >= 0]))
+    files = int(np.count_nonzero(np.bincount(table.file_id[table.file_id >= 0])))
     line += f" in {_count(files, 'file')}" if files else ""
     for kind, name in ((INLINE, "inline"), (ABSENT, "absent")):
         share = np.count_nonzero(table.file_id == kind) / table.nchunks

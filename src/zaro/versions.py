@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from zaro._core.codec import providers
+from zaro.codecs.registry import providers
 
 __all__ = ["show_versions", "versions"]
 
@@ -30,12 +30,12 @@ _PACKAGES = (
 
 
 def versions() -> dict[str, Any]:
-    """Versions by name (None where a package is missing), and the decoder of each step."""
+    """Versions by name (None where a package is missing), and who decodes each codec."""
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}, {sys.byteorder} endian",
         "packages": {name: _version(name) for name in _PACKAGES},
-        "decoders": {name: found or "Python package" for name, found in providers().items()},
+        "decoders": providers(),
     }
 
 
@@ -53,4 +53,4 @@ def show_versions() -> None:
     for title in ("packages", "decoders"):
         print(f"\n{title}")
         for name, what in found[title].items():
-            print(f"  {name:<16} {what or '-'}")
+            print(f"  {name:<18} {what or '-'}")
