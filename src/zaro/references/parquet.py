@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zaro.errors import ReferenceSetError, StoreError
-from zaro.references.contents import Contents, Reference
-from zaro.references.files import FileTable, is_local, is_relative, local_path
+from zaro.references.contents import Contents
+from zaro.references.files import FileTable, is_local, local_path
+from zaro.references.json import read_mapping
 from zaro.references.layout import join_path
 from zaro.references.options import Options
 from zaro.references.partition import Partition, open_partition, read_rows
@@ -35,7 +36,9 @@ from zaro.references.table import ABSENT, INLINE, Ids, Located
 if TYPE_CHECKING:
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-__all__ = ["HEADER", "ParquetSet", "ParquetTable", "partition_key", "read", "read_folder"]
+    from zaro.references.set import References
+
+__all__ = ["HEADER", "ParquetSet", "ParquetTable", "partition_key", "read", "read_folder", "write"]
 
 HEADER = ".zmetadata"
 EXTRA = "zaro"
@@ -57,21 +60,33 @@ def partition_key(path: str, record: int) -> str:
 class _Files(FileTable):
     """A file table that grows as partitions are read."""
 
-    __slots__ = ("_ids", "lock")
+    __slots__ = ("_ids", "_names", "lock")
 
     def __init__(self, folder: str | None) -> None:
-        super().__init__([], folder)
+        super().__init__((), folder)
+        self._names: list[str] = []
         self._ids: dict[str, int] = {}
         self.lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return FileTable, (self._names, self.folder)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def written(self, index: int) -> str:
+        """Name of a file as its partition has it."""
+        if not 0 <= index < len(self._names):
+            raise IndexError(f"file {index} of {len(self._names)}")
+        return self._names[index]
 
     def ids(self, names: list[str]) -> Ids:
         """Ids of files by name; new ones are added."""
         with self.lock:
             for name in names:
                 if name not in self._ids:
-                    self._ids[name] = len(self.written)
-                    self.resolved.append(None if self.folder is not None and is_relative(name) else name)
-                    self.written.append(name)
+                    self._names.append(name)
+                    self._ids[name] = len(self._ids)
         return np.array([self._ids[name] for name in names], np.int64)
 
 
@@ -308,6 +323,20 @@ class _Columns:
         return Located(self.file_id, self.offset, self.length, files, inline)
 
 
+def write(
+    refs: Contents | References,
+    target: str | os.PathLike[str],
+    *,
+    record_size: int = 100_000,
+    compression: str = "zstd",
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write a set to a folder of partitions, see `zaro.references.parquet_writer`."""
+    from zaro.references import parquet_writer
+
+    parquet_writer.write(refs, target, record_size=record_size, compression=compression, progress=progress)
+
+
 # ---- opening -----------------------------------------------------------------------------------
 
 
@@ -346,8 +375,9 @@ def read_folder(
         raise ReferenceSetError(document, f"{HEADER}, record_size", f"is {size!r}, expected a number of rows")
     extra = header.get(EXTRA)
     extra = extra if isinstance(extra, dict) else {}
-    contents = Contents(metadata=_metadata(header, extra, document), other=_other(extra, document))
-    contents.complete()
+    beside = _other(extra, document)
+    metadata = _metadata(header, extra, document) | beside.metadata
+    contents = Contents(metadata=metadata, other=beside.other).complete()
     shared = ParquetSet(fetch, size, document, folder, budget)
     for path, layout in contents.layouts.items():
         if any(part in ("", ".", "..") for part in path.split("/")) and path:
@@ -395,13 +425,10 @@ def _as_written(value: dict[str, Any], text: object) -> bytes:
     return json.dumps(value).encode()
 
 
-def _other(extra: Mapping[str, Any], document: str) -> dict[str, Reference]:
-    from zaro.references.json import read_mapping
-
+def _other(extra: Mapping[str, Any], document: str) -> Contents:
+    """Read what the format has no place for: documents that are no objects, and keys of no array."""
     other = extra.get("other")
-    if not isinstance(other, dict):
-        return {}
-    return read_mapping({"version": 1, "refs": other}, name=document).other
+    return read_mapping({"version": 1, "refs": other if isinstance(other, dict) else {}}, name=document)
 
 
 def _fetcher(address: str, options: Options) -> Fetch:

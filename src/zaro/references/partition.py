@@ -60,9 +60,7 @@ class _Place:
     key: str
 
     def error(self, reason: str, row: int | None = None) -> ReferenceSetError:
-        return ReferenceSetError(
-            self.document, self.key if row is None else f"{self.key}, row {row}", reason
-        )
+        return ReferenceSetError(self.document, self.key if row is None else f"{self.key}, row {row}", reason)
 
 
 def open_partition(data: Any, document: str, key: str, need: int, most: int) -> pq.ParquetFile:
@@ -260,7 +258,8 @@ def _raw(
         return nothing
     file_id[held] = INLINE
     offset[held], length[held] = begins[:-1][held], np.diff(begins)[held]
-    coded = np.flatnonzero(pc.fill_null(pc.starts_with(values, BASE64), False).to_numpy(zero_copy_only=False))
+    marked = pc.fill_null(pc.starts_with(values, BASE64), False)
+    coded = np.flatnonzero(marked.to_numpy(zero_copy_only=False) & held)
     return _decoded(inline, coded, offset, length, place) if len(coded) else inline
 
 

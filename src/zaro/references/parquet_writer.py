@@ -1,0 +1,317 @@
+"""Writing a reference set as Parquet: one partition in memory at a time, and the folder replaced at once.
+
+fsspec's LazyReferenceMapper reads the result: same columns, full partitions, none that are all null.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zaro.errors import ReferenceSetError, StoreError
+from zaro.references.columns import blocks, contents_of, name_of, target_folder, used_files
+from zaro.references.contents import Contents
+from zaro.references.files import is_local, local_path
+from zaro.references.parquet import EXTRA, HEADER, partition_key
+from zaro.references.partition import BASE64
+from zaro.references.table import INLINE, WHOLE, Located
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    from zaro.references.set import References
+
+__all__ = ["encode_partition", "write"]
+
+RECORD_SIZE = 100_000
+ENCODERS = 2  # partitions that are encoded at a time
+
+Put = Callable[[str, "bytes | memoryview"], None]
+
+
+def write(
+    refs: Contents | References,
+    target: str | os.PathLike[str],
+    *,
+    record_size: int = RECORD_SIZE,
+    compression: str = "zstd",
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write a set to a folder of partitions, which replaces what is there once it is complete.
+
+    Parameters
+    ----------
+    refs
+        The set.
+    target
+        Path of the folder, or URL. A folder that is there must be a Parquet reference set.
+    record_size : int
+        Rows of a partition.
+    compression
+        Of the columns, as pyarrow names it.
+    progress
+        Called with the chunks done and all chunks, now and then.
+
+    Raises
+    ------
+    ReferenceSetError
+        The set holds what Parquet cannot: a span of no bytes at byte 0 would read as the whole file.
+    StoreError
+        The folder cannot be written, or holds something else.
+    """
+    if not isinstance(record_size, int) or record_size < 1:
+        raise ValueError(f"record_size is {record_size!r}, expected a number of rows")
+    contents, address = contents_of(refs), os.fspath(target)
+    folder = target_folder(address.rstrip("/"))
+
+    def all_into(put: Put) -> None:
+        _write_partitions(contents, put, record_size, compression, folder, address, progress)
+        put(HEADER, _header(contents, record_size))
+
+    if is_local(address):
+        _replace_folder(local_path(address).rstrip("/"), all_into)
+    else:
+        _write_remote(address, all_into)
+
+
+def _write_partitions(
+    contents: Contents,
+    put: Put,
+    record_size: int,
+    compression: str,
+    folder: str,
+    document: str,
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    total = sum(table.nchunks for table in contents.tables.values())
+    done = 0
+    with ThreadPoolExecutor(ENCODERS) as pool:
+        waiting: list[tuple[str, int, Future[memoryview]]] = []
+
+        def finish(most: int) -> None:
+            nonlocal done
+            while len(waiting) > most:
+                key, rows, encoded = waiting.pop(0)
+                put(key, encoded.result())
+                done += rows
+                if progress is not None:
+                    progress(done, total)
+
+        for path, table in contents.tables.items():
+            for block, at in blocks(table, record_size):
+                key = partition_key(path, block)
+                task = pool.submit(_encode, at, record_size, compression, folder, document, key)
+                waiting.append((key, len(at.file_id), task))
+                finish(ENCODERS)
+        finish(0)
+    if progress is not None:
+        progress(total, total)
+
+
+def encode_partition(
+    at: Located, rows: int, *, compression: str = "zstd", folder: str | None = None
+) -> memoryview:
+    """Encode the chunks of one partition, padded to `rows` rows.
+
+    A partition can so be written anew by itself: `ParquetSet.forget` makes an open set read it again.
+
+    Parameters
+    ----------
+    at : Located
+        Its chunks, at most `rows`.
+    rows : int
+        The `record_size` of the set.
+    folder
+        Folder of the set: files that lie relative to it are named so.
+    """
+    return _encode(at, rows, compression, folder, "", "")
+
+
+def _encode(
+    at: Located, rows: int, compression: str, folder: str | None, document: str, key: str
+) -> memoryview:
+    import pyarrow as pa
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    named = at.file_id >= 0
+    whole = named & (at.length == WHOLE)
+    lost = named & (at.offset == 0) & (at.length == 0)
+    if lost.any():
+        reason = "a span of no bytes at byte 0 cannot be told from a whole file"
+        raise ReferenceSetError(document, f"{key}, row {int(np.flatnonzero(lost)[0])}", reason)
+    table = pa.table(
+        {
+            "path": _paths(at, named, rows, folder),
+            "offset": _padded(np.where(named & ~whole, at.offset, 0), rows),
+            "size": _padded(np.where(named & ~whole, at.length, 0), rows),
+            "raw": _raw(at, rows),
+        }
+    )
+    out = pa.BufferOutputStream()
+    pq.write_table(
+        table, out, compression=compression, use_dictionary=["path", "size"], write_statistics=False,
+        store_schema=False, row_group_size=rows,
+    )  # fmt: skip
+    return memoryview(out.getvalue())
+
+
+def _padded(values: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+    return values if len(values) == rows else np.pad(values, (0, rows - len(values)))
+
+
+def _paths(at: Located, named: NDArray[np.bool_], rows: int, folder: str | None) -> pa.Array:
+    import pyarrow as pa
+
+    used, local = used_files(at.file_id)
+    names = [name_of(at.files, file_id, folder) for file_id in used.tolist()]
+    place = np.zeros(rows, np.int32)
+    place[: len(local)] = np.maximum(local, 0)
+    null = np.ones(rows, bool)
+    null[: len(named)] = ~named
+    return pa.DictionaryArray.from_arrays(pa.array(place, mask=null), pa.array(names, pa.string()))
+
+
+def _raw(at: Located, rows: int) -> pa.Array:
+    import pyarrow as pa
+
+    held = np.flatnonzero(at.file_id == INLINE)
+    if not len(held):
+        return pa.nulls(rows, pa.binary())
+    data = memoryview(at.inline).cast("B")
+    values: list[bytes | memoryview | None] = [None] * rows
+    for row, offset, length in zip(
+        held.tolist(), at.offset[held].tolist(), at.length[held].tolist(), strict=True
+    ):
+        piece = data[offset : offset + length]
+        plain = piece[: len(BASE64)] != BASE64  # bytes that begin so would be decoded by who reads them
+        values[row] = piece if plain else BASE64 + base64.b64encode(piece)
+    return pa.array(values, pa.binary())
+
+
+# ---- the header --------------------------------------------------------------------------------
+
+
+def _header(contents: Contents, record_size: int) -> bytes:
+    """Spell `.zmetadata`: documents as objects, as fsspec wants them, and beside them what that loses."""
+    metadata: dict[str, Any] = {}
+    texts: dict[str, str] = {}
+    other = {key: _as_json(value) for key, value in contents.other.items()}
+    for key, raw in contents.metadata.items():
+        document = _parsed(raw)
+        if document is None:
+            other[key] = _as_json(raw)
+            continue
+        metadata[key] = document
+        if json.dumps(document).encode() != raw:
+            texts[key] = raw.decode()
+    header = {"metadata": metadata, "record_size": record_size}
+    extra = {name: value for name, value in (("texts", texts), ("other", other)) if value}
+    return json.dumps({**header, EXTRA: extra} if extra else header).encode()
+
+
+def _parsed(raw: bytes) -> dict[str, Any] | None:
+    try:
+        document = json.loads(raw.decode())
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _as_json(value: Any) -> Any:
+    return BASE64.decode() + base64.b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+# ---- the folder --------------------------------------------------------------------------------
+
+
+def _replace_folder(target: str, all_into: Callable[[Put], None]) -> None:
+    """Write beside the target, then rename: whoever looks sees the old set or the new one."""
+    target = os.path.abspath(target)
+    _check_replaceable(target)
+    parent, name = os.path.split(target)
+    try:
+        os.makedirs(parent, exist_ok=True)
+        aside = tempfile.mkdtemp(prefix=f".{name}.", suffix=".new", dir=parent)
+    except OSError as err:
+        raise StoreError(target, f"cannot be written: {err.strerror or err}") from err
+    try:
+        all_into(_file_putter(aside))
+        os.chmod(aside, 0o777 & ~_umask())
+        _swap(aside, target)
+    except OSError as err:
+        raise StoreError(target, f"cannot be written: {err.strerror or err}") from err
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _check_replaceable(target: str) -> None:
+    if not os.path.lexists(target):
+        return
+    if not os.path.isdir(target):
+        raise StoreError(target, "is a file; a Parquet set is a folder")
+    if os.listdir(target) and not os.path.isfile(os.path.join(target, HEADER)):
+        raise StoreError(target, "is a folder of something else than references, and is left alone")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _swap(aside: str, target: str) -> None:
+    if not os.path.isdir(target):
+        os.rename(aside, target)
+        return
+    old = f"{aside}.old"
+    os.rename(target, old)
+    try:
+        os.rename(aside, target)
+    except OSError:
+        os.rename(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _file_putter(root: str) -> Put:
+    made: set[str] = set()
+
+    def put(key: str, data: bytes | memoryview) -> None:
+        path = os.path.join(root, key)
+        folder = os.path.dirname(path)
+        if folder not in made:
+            os.makedirs(folder, exist_ok=True)
+            made.add(folder)
+        with open(path, "wb", buffering=0) as file:
+            file.write(data)
+
+    return put
+
+
+def _write_remote(address: str, all_into: Callable[[Put], None]) -> None:
+    """Put the partitions, then the header: a set without one is no set."""
+    import fsspec  # type: ignore[import-untyped]
+
+    try:
+        fs, root = fsspec.core.url_to_fs(address)
+        root = root.rstrip("/")
+        if fs.exists(root):
+            if not fs.exists(f"{root}/{HEADER}"):
+                raise StoreError(address, "holds something else than references, and is left alone")
+            fs.rm(root, recursive=True)
+        all_into(lambda key, data: fs.pipe_file(f"{root}/{key}", bytes(data)))
+    except StoreError:
+        raise
+    except (OSError, ValueError, ImportError) as err:
+        if isinstance(err, ReferenceSetError):
+            raise
+        raise StoreError(address, f"cannot be written: {err}") from err
