@@ -10,12 +10,14 @@ import numpy as np
 import zarr.codecs
 from hypothesis.extra import numpy as npst
 
-KINDS = "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
+KINDS = ["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
 
 
 def dtypes(byte_orders: str = "<>") -> st.SearchStrategy[np.dtype[Any]]:
     """Booleans, integers, floats and complex numbers."""
-    return st.builds(lambda order, kind: np.dtype(order + kind), st.sampled_from(byte_orders), st.sampled_from(KINDS))
+    return st.builds(
+        lambda order, kind: np.dtype(order + kind), st.sampled_from(byte_orders), st.sampled_from(KINDS)
+    )
 
 
 @st.composite
@@ -48,8 +50,8 @@ def v3_compressors() -> st.SearchStrategy[Any]:
     )
     one = st.one_of(
         blosc,
-        st.builds(lambda level: zarr.codecs.ZstdCodec(level=level), st.integers(0, 4)),
-        st.builds(lambda level: zarr.codecs.GzipCodec(level=level), st.integers(0, 9)),
+        st.builds(zarr.codecs.ZstdCodec, level=st.integers(0, 4)),
+        st.builds(zarr.codecs.GzipCodec, level=st.integers(0, 9)),
     )
     check = st.lists(st.builds(zarr.codecs.Crc32cCodec), max_size=1)
     return st.builds(lambda a, b: tuple(a + b), st.lists(one, max_size=2), check)
@@ -59,10 +61,10 @@ def v2_compressors() -> st.SearchStrategy[Any]:
     """Compressors of format 2, None for none."""
     return st.one_of(
         st.none(),
-        st.builds(lambda level: numcodecs.Zlib(level), st.integers(0, 9)),
-        st.builds(lambda level: numcodecs.GZip(level), st.integers(0, 9)),
-        st.builds(lambda level: numcodecs.Zstd(level), st.integers(0, 4)),
-        st.builds(lambda: numcodecs.LZ4()),
+        st.builds(numcodecs.Zlib, st.integers(0, 9)),
+        st.builds(numcodecs.GZip, st.integers(0, 9)),
+        st.builds(numcodecs.Zstd, st.integers(0, 4)),
+        st.builds(numcodecs.LZ4),
         st.builds(
             lambda cname, shuffle: numcodecs.Blosc(cname=cname, shuffle=shuffle),
             st.sampled_from(["lz4", "blosclz", "zstd", "zlib"]),
@@ -101,4 +103,6 @@ def orthogonal_selections(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any,
 def point_selections(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any, ...]:
     """Lists of positions, one for each axis, that broadcast together."""
     n = draw(st.integers(1, 6))
-    return tuple(np.array(draw(st.lists(st.integers(-size, size - 1), min_size=n, max_size=n))) for size in shape)
+    return tuple(
+        np.array(draw(st.lists(st.integers(-size, size - 1), min_size=n, max_size=n))) for size in shape
+    )

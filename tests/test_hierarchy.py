@@ -65,7 +65,9 @@ def test_nodes_are_opened_by_path_from_either_end(store: Path) -> None:
 
 
 def test_a_node_that_is_not_there_is_named_with_what_is(store: Path) -> None:
-    with pytest.raises(zaro.errors.NodeNotFoundError, match=r"no array or group at 'ocean/sst' in .*; there are 'deep'"):
+    with pytest.raises(
+        zaro.errors.NodeNotFoundError, match=r"no array or group at 'ocean/sst' in .*; there are 'deep'"
+    ):
         zaro.open(store, "ocean/sst")
     with pytest.raises(KeyError):
         zaro.open(store)["salt"]
@@ -80,7 +82,14 @@ def test_a_store_that_is_not_there_says_so(tmp_path: Path) -> None:
 
 def test_an_array_describes_itself(store: Path) -> None:
     sst = zaro.open(store, "sst")
-    assert (sst.shape, sst.chunks, sst.dtype, sst.ndim, sst.size, sst.nbytes) == ((4, 6), (2, 3), np.dtype("f4"), 2, 24, 96)
+    assert (sst.shape, sst.chunks, sst.dtype, sst.ndim, sst.size, sst.nbytes) == (
+        (4, 6),
+        (2, 3),
+        np.dtype("f4"),
+        2,
+        24,
+        96,
+    )
     assert len(sst) == 4
     assert sst.fill_value == 0
     assert sst.dims is None
@@ -167,7 +176,9 @@ def test_relative_references_lie_beside_the_document_or_under_the_working_direct
     for path in (beside, elsewhere):
         path.write_text(json.dumps(document))
     assert zaro.read(beside, "a")[0] == 8
-    with pytest.raises(zaro.errors.ChunkError, match=r"sets/data\.bin or .*/data\.bin: the file does not exist"):
+    with pytest.raises(
+        zaro.errors.ChunkError, match=r"sets/data\.bin or .*/data\.bin: the file does not exist"
+    ):
         zaro.read(elsewhere, "a")
     monkeypatch.chdir(tmp_path)
     assert zaro.read(elsewhere, "a")[0] == 8

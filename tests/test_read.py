@@ -40,7 +40,9 @@ def same(found: Any, expected: Any) -> bool:
     if expected.ndim == 0:  # as a NumPy scalar it has lost its byte order
         found, expected = (each.astype(each.dtype.newbyteorder("=")) for each in (found, expected))
     return (
-        found.shape == expected.shape and found.dtype == expected.dtype and found.tobytes() == expected.tobytes()
+        found.shape == expected.shape
+        and found.dtype == expected.dtype
+        and found.tobytes() == expected.tobytes()
     )
 
 
@@ -72,13 +74,22 @@ def arrays(draw: st.DrawFn) -> tuple[MemoryKeys, np.ndarray[Any, Any]]:
         if dtype.itemsize > 1:
             options["serializer"] = zarr.codecs.BytesCodec(endian=draw(st.sampled_from(["little", "big"])))
         separator = draw(st.sampled_from([".", "/"]))
-        options["chunk_key_encoding"] = {"name": draw(st.sampled_from(["default", "v2"])), "separator": separator}
+        options["chunk_key_encoding"] = {
+            "name": draw(st.sampled_from(["default", "v2"])),
+            "separator": separator,
+        }
     else:
         options["compressors"] = draw(v2_compressors())
         options["order"] = draw(st.sampled_from("CF"))
         options["chunk_key_encoding"] = {"name": "v2", "separator": draw(st.sampled_from([".", "/"]))}
     array = zarr.create_array(
-        store, shape=shape, chunks=chunks, dtype=dtype, zarr_format=zarr_format, fill_value=draw(st.sampled_from([0, 1])), **options
+        store,
+        shape=shape,
+        chunks=chunks,
+        dtype=dtype,
+        zarr_format=zarr_format,
+        fill_value=draw(st.sampled_from([0, 1])),
+        **options,
     )
     array[...] = values(shape, dtype, draw(st.integers(0, 2**32 - 1)))
     keys = keys_of(store)
@@ -111,9 +122,13 @@ def test_arrays_on_disk_read_as_zarr_python_reads_them(
     selection = data.draw(basic_selections(expected.shape))
     assert same(array.read(selection), expected[selection])
     selection = data.draw(orthogonal_selections(expected.shape))
-    crossing = np.ix_(*(np.atleast_1d(np.arange(n)[part]) for part, n in zip(selection, expected.shape, strict=True)))
+    crossing = np.ix_(
+        *(np.atleast_1d(np.arange(n)[part]) for part, n in zip(selection, expected.shape, strict=True))
+    )
     kept = tuple(0 if isinstance(part, int) else slice(None) for part in selection)
-    assert same(array.read(selection, mode="orthogonal"), expected[crossing][kept] if expected.ndim else expected)
+    assert same(
+        array.read(selection, mode="orthogonal"), expected[crossing][kept] if expected.ndim else expected
+    )
     if expected.size and expected.ndim:
         selection = data.draw(point_selections(expected.shape))
         assert same(array.vindex[selection], expected[selection])
@@ -172,10 +187,19 @@ def test_sharded_arrays_read_as_zarr_python_reads_them(
 
 def test_shards_within_shards_are_read() -> None:
     store = MemoryStore()
-    inner = zarr.codecs.ShardingCodec(chunk_shape=(2, 2), codecs=[zarr.codecs.BytesCodec(), zarr.codecs.ZstdCodec()])
+    inner = zarr.codecs.ShardingCodec(
+        chunk_shape=(2, 2), codecs=[zarr.codecs.BytesCodec(), zarr.codecs.ZstdCodec()]
+    )
     outer = zarr.codecs.ShardingCodec(chunk_shape=(4, 4), codecs=[inner])
     array = zarr.create_array(
-        store, shape=(10, 9), chunks=(8, 8), dtype="i4", serializer=outer, compressors=None, filters=None, fill_value=7
+        store,
+        shape=(10, 9),
+        chunks=(8, 8),
+        dtype="i4",
+        serializer=outer,
+        compressors=None,
+        filters=None,
+        fill_value=7,
     )
     array[1:9, 2:] = np.arange(56).reshape(8, 7)
     found = zaro.open(keys_of(store))
@@ -189,7 +213,13 @@ def test_shards_within_shards_are_read() -> None:
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     array = zarr.create_array(
-        tmp_path / "a.zarr", name="sst", shape=(4, 6), chunks=(2, 3), dtype="f4", zarr_format=2, fill_value=-1.0
+        tmp_path / "a.zarr",
+        name="sst",
+        shape=(4, 6),
+        chunks=(2, 3),
+        dtype="f4",
+        zarr_format=2,
+        fill_value=-1.0,
     )
     array[...] = np.arange(24).reshape(4, 6)
     return tmp_path / "a.zarr"
@@ -204,7 +234,9 @@ def test_an_absent_chunk_is_fill(store: Path) -> None:
 
 def test_an_absent_chunk_is_an_error_where_the_caller_asks_for_one(store: Path) -> None:
     (store / "sst" / "0.1").unlink()
-    with pytest.raises(zaro.errors.MissingChunkError, match=r"chunk 'sst/0\.1': .*sst/0\.1: the chunk is absent"):
+    with pytest.raises(
+        zaro.errors.MissingChunkError, match=r"chunk 'sst/0\.1': .*sst/0\.1: the chunk is absent"
+    ):
         zaro.open(store, "sst", missing="raise")[...]
     with pytest.warns(UserWarning, match="1 chunks of 'sst' are absent"):
         zaro.open(store, "sst", missing="warn")[...]
@@ -215,7 +247,9 @@ def test_a_corrupt_chunk_is_an_error_that_names_node_key_and_file(store: Path, d
     path = store / "sst" / "1.0"
     whole = path.read_bytes()
     path.write_bytes({"short": whole[:-3], "garbage": b"\xff" * len(whole), "empty": b""}[damage])
-    with pytest.raises(zaro.errors.CorruptChunkError, match=r"chunk 'sst/1\.0': .*a\.zarr/sst/1\.0") as caught:
+    with pytest.raises(
+        zaro.errors.CorruptChunkError, match=r"chunk 'sst/1\.0': .*a\.zarr/sst/1\.0"
+    ) as caught:
         zaro.open(store, "sst")[...]
     assert (caught.value.node, caught.value.key) == ("sst", "1.0")
     assert isinstance(pickle.loads(pickle.dumps(caught.value)), zaro.errors.CorruptChunkError)
@@ -237,7 +271,7 @@ def test_a_directory_or_pipe_in_place_of_a_chunk_is_an_error(store: Path) -> Non
         zaro.open(store, "sst")[...]
     path.rmdir()
     os.mkfifo(path)
-    with pytest.raises(zaro.errors.ChunkError, match="chunk 'sst/1.0'"):
+    with pytest.raises(zaro.errors.ChunkError, match=r"chunk 'sst/1\.0'"):
         zaro.open(store, "sst")[...]
 
 
@@ -245,11 +279,11 @@ def test_a_directory_or_pipe_in_place_of_a_chunk_is_an_error(store: Path) -> Non
 def references(tmp_path: Path) -> dict[str, Any]:
     data = np.arange(24, dtype="<f4")
     (tmp_path / "a.nc").write_bytes(b"head" + data.tobytes())
-    document = '{"shape":[24],"chunks":[6],"dtype":"<f4","fill_value":9,"compressor":null,"filters":null,"order":"C","zarr_format":2}'
+    document = {"zarr_format": 2, "shape": [24], "chunks": [6], "dtype": "<f4", "fill_value": 9, "order": "C"}
     url = str(tmp_path / "a.nc")
     return {
         ".zgroup": '{"zarr_format":2}',
-        "sst/.zarray": document,
+        "sst/.zarray": document | {"compressor": None, "filters": None},
         "sst/0": [url, 4, 24],
         "sst/1": [url, 28, 24],
         "sst/3": [url, 76, 24],
@@ -264,14 +298,18 @@ def test_a_chunk_that_references_do_not_list_is_fill(references: dict[str, Any])
 
 def test_a_missing_target_is_an_error_that_names_key_file_and_range(references: dict[str, Any]) -> None:
     references["sst/1"][0] += ".gone"
-    with pytest.raises(zaro.errors.ChunkError, match=r"chunk 'sst/1': bytes 28\+24 of .*a\.nc\.gone: the file does not exist"):
+    with pytest.raises(
+        zaro.errors.ChunkError, match=r"chunk 'sst/1': bytes 28\+24 of .*a\.nc\.gone: the file does not exist"
+    ):
         zaro.open(references)["sst"][...]
     assert zaro.open(references)["sst"][0] == 0  # other chunks are well
 
 
 def test_a_truncated_target_is_an_error_that_names_key_file_and_range(references: dict[str, Any]) -> None:
     references["sst/3"] = [references["sst/3"][0], 90, 24]
-    with pytest.raises(zaro.errors.CorruptChunkError, match=r"chunk 'sst/3': bytes 90\+24 of .*a\.nc: fewer bytes"):
+    with pytest.raises(
+        zaro.errors.CorruptChunkError, match=r"chunk 'sst/3': bytes 90\+24 of .*a\.nc: fewer bytes"
+    ):
         zaro.open(references)["sst"][...]
 
 
@@ -340,12 +378,10 @@ def test_any_number_of_threads_reads_the_same(large: tuple[Path, Any], threads: 
 def test_many_threads_share_one_array(large: tuple[Path, Any]) -> None:
     path, data = large
     array = zaro.open(path)
-    wrong = []
+    wrong: list[int] = []
 
     def work(k: int) -> None:
-        for step in range(1, 8):
-            if not same(array[k::step, ::-1], data[k::step, ::-1]):
-                wrong.append(k)
+        wrong.extend(n for n in range(1, 8) if not same(array[k::n, ::-1], data[k::n, ::-1]))
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(16)]
     for thread in threads:

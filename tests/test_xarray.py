@@ -24,8 +24,10 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_references(files, folder / "refs.json")
 
 
-ENCODINGS = ("chunks", "preferred_chunks", "compressors", "filters", "shards", "dtype", "_FillValue", "scale_factor",
-             "add_offset", "units", "calendar", "serializer", "fill_value", "coordinates")  # fmt: skip
+ENCODINGS = [
+    *("chunks", "preferred_chunks", "compressors", "filters", "shards", "serializer", "dtype", "fill_value"),
+    *("_FillValue", "scale_factor", "add_offset", "units", "calendar", "coordinates"),
+]
 
 
 def assert_same(found: xr.Dataset, expected: xr.Dataset) -> None:
@@ -91,7 +93,10 @@ def test_a_plain_store_opens_as_xarrays_own_engine_opens_it(tmp_path: Path, zarr
             "flag": (("time",), np.array([True, False, True, True, False])),
             "scalar": ((), 3),
         },
-        coords={"time": np.array("2020-01-01", "M8[ns]") + np.arange(5) * np.timedelta64(1, "D"), "x": np.arange(7)},
+        coords={
+            "time": np.array("2020-01-01", "M8[ns]") + np.arange(5) * np.timedelta64(1, "D"),
+            "x": np.arange(7),
+        },
         attrs={"title": "a store"},
     )
     written.packed.encoding = {"dtype": "i2", "scale_factor": 0.5, "add_offset": 1.0, "_FillValue": -9}
@@ -99,7 +104,9 @@ def test_a_plain_store_opens_as_xarrays_own_engine_opens_it(tmp_path: Path, zarr
     written.chunk(x=3).to_zarr(path, zarr_format=zarr_format, consolidated=zarr_format == 2)
     expected = xr.open_dataset(path, engine="zarr", consolidated=False).load()
     assert_same(xr.open_dataset(path, engine="zaro").load(), expected)
-    assert_same(xr.open_zarr(path, consolidated=False).load(), xr.open_dataset(path, engine="zaro", chunks={}).load())
+    assert_same(
+        xr.open_zarr(path, consolidated=False).load(), xr.open_dataset(path, engine="zaro", chunks={}).load()
+    )
     again = tmp_path / "again.zarr"
     xr.open_dataset(path, engine="zaro").to_zarr(again, zarr_format=zarr_format, consolidated=False)
     xr.testing.assert_identical(xr.open_dataset(again, engine="zaro").load(), expected)
@@ -115,7 +122,9 @@ def test_groups_open_as_a_tree(tmp_path: Path) -> None:
     expected = xr.open_datatree(tmp_path / "t.zarr", engine="zarr", consolidated=False)
     xr.testing.assert_identical(xr.open_datatree(tmp_path / "t.zarr", engine="zaro"), expected)
     below = xr.open_datatree(tmp_path / "t.zarr", engine="zaro", group="ocean")
-    xr.testing.assert_identical(below["deep"].to_dataset(inherit=False), expected["ocean/deep"].to_dataset(inherit=False))
+    xr.testing.assert_identical(
+        below["deep"].to_dataset(inherit=False), expected["ocean/deep"].to_dataset(inherit=False)
+    )
     one = xr.open_dataset(tmp_path / "t.zarr", engine="zaro", group="/ocean/deep")
     assert one.salt.values.tolist() == [5, 6, 7]
     assert set(xr.open_groups(tmp_path / "t.zarr", engine="zaro")) == {"/", "/ocean", "/ocean/deep"}
@@ -139,6 +148,13 @@ def test_the_engine_guesses_reference_sets_only() -> None:
 
 
 def test_kerchunks_nested_options_are_understood(archive: Path) -> None:
-    options = {"remote_protocol": "file", "remote_options": {}, "target_options": {}, "skip_instance_cache": True}
-    found = xr.open_dataset(archive, engine="zaro", storage_options=options, open_dataset_options={"decode_times": False})
+    options = {
+        "remote_protocol": "file",
+        "remote_options": {},
+        "target_options": {},
+        "skip_instance_cache": True,
+    }
+    found = xr.open_dataset(
+        archive, engine="zaro", storage_options=options, open_dataset_options={"decode_times": False}
+    )
     assert found.time.dtype.kind == "f"

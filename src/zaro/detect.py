@@ -52,7 +52,9 @@ class Opened:
     targets: Targets
     references: References | None = None
 
-    def read_spans(self, located: Located, parts: Sequence[tuple[str, int, int | None]]) -> Sequence[Bytes | None]:
+    def read_spans(
+        self, located: Located, parts: Sequence[tuple[str, int, int | None]]
+    ) -> Sequence[Bytes | None]:
         """The bytes of spans of located files; None for a key that the store does not hold."""
         return located.store.get_parts(parts) if located.store is not None else self.targets.read(parts)
 
@@ -196,6 +198,9 @@ def _consolidated(store: Store) -> dict[str, DocumentSource] | None:
         members = inline.get("metadata") if isinstance(inline, Mapping) else None
         if not isinstance(members, Mapping):
             return None
-        return {"zarr.json": document.members, **{f"{path}/zarr.json": found for path, found in members.items()}}
+        return {
+            "zarr.json": document.members,
+            **{f"{path}/zarr.json": found for path, found in members.items()},
+        }
     old = store.get(".zmetadata")
     return None if old is None else consolidated_v2(old)

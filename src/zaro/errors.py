@@ -83,7 +83,11 @@ class MetadataError(ZaroError, ValueError):
         self.document, self.member, self.reason = document, member, reason
 
     def __str__(self) -> str:
-        return f"{self.document}: {self.member} {self.reason}" if self.member else f"{self.document}: {self.reason}"
+        return (
+            f"{self.document}: {self.member} {self.reason}"
+            if self.member
+            else f"{self.document}: {self.reason}"
+        )
 
 
 class UnsupportedError(MetadataError):
@@ -95,7 +99,7 @@ class DimensionNamesError(MetadataError, KeyError):
 
 
 class ReferenceSetError(ZaroError, ValueError):
-    """A reference set is broken: which `document`, at which `place` (key, field or byte), for what `reason`."""
+    """A reference set is broken: which `document`, which `place` in it (key, field, byte), what `reason`."""
 
     def __init__(self, document: str, place: str, reason: str) -> None:
         super().__init__(reason)
@@ -110,7 +114,7 @@ class TemplateError(ReferenceSetError):
 
 
 class GeneratorError(ReferenceSetError):
-    """A generator contradicts itself: in which `field`, at which flat `index` (None for the whole field)."""
+    """A generator contradicts itself: in which `field`, at which flat `index` (None: all of it)."""
 
     def __init__(self, document: str, field: str, index: int | None, reason: str) -> None:
         super().__init__(document, field if index is None else f"{field}, index {index}", reason)

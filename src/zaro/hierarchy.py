@@ -26,9 +26,11 @@ __all__ = ["Array", "Group", "list_nodes", "metadata_of", "open_node", "read_nod
 
 
 class _Node:
-    """A place in a hierarchy. Pickles as its target, path and options: whoever receives it reopens it."""
+"""A place
 
-    def __init__(self, target: Any, path: str, options: Options, opened: Opened, metadata: NodeMetadata) -> None:
+    def __init__(
+        self, target: Any, path: str, options: Options, opened: Opened, metadata: NodeMetadata
+    ) -> None:
         self._target, self._path, self._options = target, path, options
         self._opened, self._metadata = opened, metadata
 
@@ -80,7 +82,7 @@ class Array(_Node):
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """Elements of a whole chunk along each dimension: what is decoded at a time, of a shard its inner chunks."""
+        """Elements of a whole chunk along each dimension; of a sharded array, of its inner chunks."""
         return self._source.metadata.chunks
 
     @property
@@ -131,7 +133,7 @@ class Array(_Node):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
             raise ValueError("an array in a store cannot be had without a copy")
-        found = self[...]
+        found = self.read()
         return found if dtype is None else found.astype(dtype)
 
     def __iter__(self) -> Iterator[Any]:
@@ -147,7 +149,7 @@ class Array(_Node):
 
     @property
     def vindex(self) -> _Indexer:
-        """Select elements one by one: lists of integers that broadcast together, or a mask of the whole shape."""
+        """Select elements one by one: lists of integers that broadcast together, or one mask."""
         return _Indexer(self, "points")
 
     def read(
@@ -193,7 +195,7 @@ class Array(_Node):
         return read(self._source, plan_axes(metadata, picks), out)
 
     def _read_points(self, chosen: Points, out: NDArray[Any] | None) -> NDArray[Any]:
-        """Points of a rectilinear grid, whose blocks differ in size: read where their rows and columns cross."""
+        """Points of a rectilinear grid, whose blocks differ: read where rows and columns cross."""
         crossing = [np.unique(chosen.index[:, d], return_inverse=True) for d in range(self.ndim)]
         block = self.read(tuple(positions for positions, _ in crossing), mode="orthogonal")
         found = block[tuple(row for _, row in crossing)].reshape(chosen.shape)
@@ -229,7 +231,11 @@ class Array(_Node):
             index = encoding.index(key_or_index.removeprefix(f"{self._path}/"), grid)
         else:
             index = tuple(key_or_index)
-        fits = index is not None and len(index) == len(grid) and all(0 <= i < n for i, n in zip(index, grid, strict=True))
+        fits = (
+            index is not None
+            and len(index) == len(grid)
+            and all(0 <= i < n for i, n in zip(index, grid, strict=True))
+        )
         if index is None or not fits:
             raise SelectionError(f"{key_or_index!r} is no chunk of {self._path!r}, whose grid is {grid}")
         chunk = int(np.ravel_multi_index(index, grid)) if grid else 0
@@ -291,7 +297,7 @@ def _scalar(found: NDArray[Any]) -> Any:
 
 
 def _meaning(selection: Any, ndim: int) -> Literal["basic", "orthogonal", "points"]:
-    """What lists in `a[...]` mean: one among slices the same in every mode, one for each axis points, as in NumPy."""
+    """What lists in `a[...]` mean in NumPy: one of them its axis, one for each axis points."""
     items = selection if isinstance(selection, tuple) else (selection,)
     lists = [item for item in items if is_list(item)]
     if len(lists) == 1 and np.ndim(lists[0]) == 1:

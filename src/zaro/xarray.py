@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import xarray
@@ -37,7 +37,14 @@ __all__ = [
 _DIMENSIONS = "_ARRAY_DIMENSIONS"
 _REFERENCE_ENDINGS = (".json", ".json.gz", ".json.zst", ".json.zstd", ".parq", ".parquet")
 # what fsspec's reference file system takes beside the options that are ours, and that changes nothing here
-_IGNORED = {"asynchronous", "cache_size", "lazy", "listings_expiry_time", "skip_instance_cache", "use_listings_cache"}
+_IGNORED = {
+    "asynchronous",
+    "cache_size",
+    "lazy",
+    "listings_expiry_time",
+    "skip_instance_cache",
+    "use_listings_cache",
+}
 
 
 class ZaroBackendArray(BackendArray):
@@ -49,13 +56,14 @@ class ZaroBackendArray(BackendArray):
         self.array, self.shape, self.dtype = array, array.shape, array.dtype
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        method: Callable[[Any], Any] = self.array.read
         if isinstance(key, indexing.VectorizedIndexer):
             method = self._points
         elif isinstance(key, indexing.OuterIndexer):
             method = self._orthogonal
-        else:
-            method = self.array.read
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.VECTORIZED, method)
+        return indexing.explicit_indexing_adapter(
+            key, self.shape, indexing.IndexingSupport.VECTORIZED, method
+        )
 
     def _orthogonal(self, key: tuple[Any, ...]) -> Any:
         return self.array.read(key, mode="orthogonal")
@@ -70,7 +78,7 @@ class ZaroDataStore(AbstractDataStore):
     def __init__(self, group: Group) -> None:
         self.group = group
 
-    def get_variables(self) -> FrozenDict[str, Variable]:
+    def get_variables(self) -> Mapping[str, Variable]:
         """Every array of the group, lazy."""
         nodes = {name: node for name, node in self.group.items() if isinstance(node, Array)}
         return FrozenDict((name, variable(node)) for name, node in nodes.items())
@@ -92,7 +100,9 @@ def variable(array: Array) -> Variable:
     dims = dimension_names(array)
     hidden = {_DIMENSIONS} | {name for name in array.attrs if name.lower().startswith("_nc")}
     attrs = {
-        name: value for name, value in array.attrs.items() if array.metadata.zarr_format == 3 or name not in hidden
+        name: value
+        for name, value in array.attrs.items()
+        if array.metadata.zarr_format == 3 or name not in hidden
     }
     encoding: dict[str, Any] = {
         "chunks": array.chunks,
@@ -138,7 +148,9 @@ def _codec_encoding(array: Array) -> dict[str, Any]:
     from zarr.codecs import BytesCodec
     from zarr.core.metadata.v3 import parse_codecs
 
-    found = parse_codecs([{"name": codec.name, "configuration": dict(codec.configuration)} for codec in codecs])
+    found = parse_codecs(
+        [{"name": codec.name, "configuration": dict(codec.configuration)} for codec in codecs]
+    )
     if array.dtype.itemsize == 1:  # bytes have no order, and zarr-python then shows none
         found = tuple(BytesCodec(endian=None) if isinstance(codec, BytesCodec) else codec for codec in found)
     return {
@@ -188,7 +200,7 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
             return False
         return os.fspath(filename_or_obj).rstrip("/").endswith(_REFERENCE_ENDINGS)
 
-    def open_dataset(  # type: ignore[override]
+    def open_dataset(
         self,
         filename_or_obj: Any,
         *,
@@ -234,12 +246,18 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
             "decode_timedelta": decode_timedelta,
         }
         if open_dataset_options:  # xarray itself knows what to do with each of them
-            given = {**decoding, "group": group, "storage_options": storage_options, **options, **open_dataset_options}
+            given = {
+                **decoding,
+                "group": group,
+                "storage_options": storage_options,
+                **options,
+                **open_dataset_options,
+            }
             return xarray.open_dataset(filename_or_obj, engine=type(self), **given)
         node = open_node(filename_or_obj, group or "", **engine_options(storage_options, options))
         return open_group(node, decoding)
 
-    def open_groups_as_dict(  # type: ignore[override]
+    def open_groups_as_dict(
         self,
         filename_or_obj: Any,
         *,
@@ -266,7 +284,9 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
             "use_cftime": use_cftime,
             "decode_timedelta": decode_timedelta,
         }
-        root = open_node(filename_or_obj, (group or "").strip("/"), **engine_options(storage_options, options))
+        root = open_node(
+            filename_or_obj, (group or "").strip("/"), **engine_options(storage_options, options)
+        )
         found = {"/": open_group(root, decoding)}
         assert isinstance(root, Group)
         for node in root.nodes():
@@ -274,7 +294,7 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
                 found["/" + node.path.removeprefix(root.path).strip("/")] = open_group(node, decoding)
         return found
 
-    def open_datatree(self, filename_or_obj: Any, **arguments: Any) -> DataTree:  # type: ignore[override]
+    def open_datatree(self, filename_or_obj: Any, **arguments: Any) -> DataTree:
         """Open every group below `group` as a DataTree; parameters as `open_dataset`."""
         return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **arguments))
 
@@ -298,4 +318,3 @@ def engine_options(storage_options: Mapping[str, Any] | None, given: Mapping[str
         own = {**own, **(own.pop("target_options", None) or {})}
     own = {name: value for name, value in own.items() if name not in _IGNORED}
     return {**found, "storage_options": own} if own else found
-

@@ -1,1 +1,1 @@
-"""Which chunks does a selection touch, and in which requests are they read?"""
+"""Which chunks a selection touches, and in which requests they are read."""

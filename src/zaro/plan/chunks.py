@@ -54,7 +54,9 @@ class Plan:
         total = np.zeros((1,) * len(self.axes), np.int64)
         stride = 1
         for d in range(len(self.axes) - 1, -1, -1):
-            along = (self.axes[d].chunks * stride).reshape([-1 if k == d else 1 for k in range(len(self.axes))])
+            along = (self.axes[d].chunks * stride).reshape(
+                [-1 if k == d else 1 for k in range(len(self.axes))]
+            )
             total = total + along
             stride *= self.grid[d]
         return total.reshape(-1)
@@ -63,7 +65,8 @@ class Plan:
         """The axes as the kernel takes them, with the strides of `out`."""
         strides = iter(out.strides)
         return [
-            (axis.segments, axis.source, axis.target, 0 if axis.dropped else next(strides)) for axis in self.axes
+            (axis.segments, axis.source, axis.target, 0 if axis.dropped else next(strides))
+            for axis in self.axes
         ]
 
 
@@ -105,7 +108,9 @@ def _axis(metadata: ArrayMetadata, d: int, pick: Pick) -> AxisPlan:
         return AxisPlan(segments, None, None, pick.dropped)
     if isinstance(pick, Picked):
         positions = pick.start + pick.step * np.arange(pick.count, dtype=np.int64)
-        return AxisPlan(_segments(*chunks_of(metadata, d, positions), step=pick.step), None, None, pick.dropped)
+        return AxisPlan(
+            _segments(*chunks_of(metadata, d, positions), step=pick.step), None, None, pick.dropped
+        )
     return _listed_axis(*chunks_of(metadata, d, pick.positions))
 
 
@@ -145,7 +150,7 @@ def _listed_axis(of_chunk: NDArray[np.int64], within: NDArray[np.int64], size: N
 
 
 def plan_points(metadata: ArrayMetadata, chosen: Points, order: tuple[int, ...] | None) -> PointsPlan:
-    """Elements of a regular grid, grouped by chunk. `order` is the stored order of a block's axes, None for C."""
+    """Elements of a regular grid, grouped by chunk; `order` is that of a block's stored axes, None for C."""
     parts = [chunks_of(metadata, d, chosen.index[:, d]) for d in range(metadata.ndim)]
     n = len(chosen.index)
     index = np.stack([part[0] for part in parts], axis=1) if parts else np.zeros((n, 0), np.int64)

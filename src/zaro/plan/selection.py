@@ -87,7 +87,9 @@ def points(selection: Any, shape: tuple[int, ...]) -> Points:
             raise SelectionError(f"a mask of shape {mask.shape} for an array of shape {shape}")
         found = np.argwhere(mask).astype(np.int64, copy=False)
         return Points(np.ascontiguousarray(found), (len(found),))
-    full = [_pick(item, size, axis, scalar=True) for axis, (item, size) in enumerate(_per_axis(selection, shape))]
+    full = [
+        _pick(item, size, axis, scalar=True) for axis, (item, size) in enumerate(_per_axis(selection, shape))
+    ]
     advanced = [axis for axis, pick in enumerate(full) if isinstance(pick, np.ndarray)]
     try:
         broadcast = np.broadcast_shapes(*(full[axis].shape for axis in advanced))
@@ -102,7 +104,9 @@ def points(selection: Any, shape: tuple[int, ...]) -> Points:
     columns = []
     for axis, pick in enumerate(full):
         if isinstance(pick, np.ndarray):
-            column = np.broadcast_to(pick, broadcast).reshape((1,) * len(ahead) + broadcast + (1,) * len(behind))
+            column = np.broadcast_to(pick, broadcast).reshape(
+                (1,) * len(ahead) + broadcast + (1,) * len(behind)
+            )
         else:
             place = ahead.index(axis) if axis in ahead else len(ahead) + len(broadcast) + behind.index(axis)
             steps = pick.start + pick.step * np.arange(pick.count, dtype=np.int64)
@@ -130,7 +134,9 @@ def _pick(item: Any, size: int, axis: int, *, scalar: bool = False) -> Any:
     if isinstance(item, slice):
         return _slice(item, size, axis)
     if item is None:
-        raise SelectionError(f"axis {axis}: new axes are made with numpy after the read, not in the selection")
+        raise SelectionError(
+            f"axis {axis}: new axes are made with numpy after the read, not in the selection"
+        )
     if isinstance(item, (bool, np.bool_)):
         raise SelectionError(f"axis {axis}: {item} is neither an index nor a mask of {size} elements")
     try:
@@ -165,7 +171,9 @@ def _list(item: Any, size: int, axis: int, *, scalar: bool) -> Any:
         raise SelectionError(f"axis {axis}: {item!r} is no index, slice, list of integers or mask")
     values = values.astype(np.int64)
     if not scalar and values.ndim != 1:
-        raise SelectionError(f"axis {axis}: a list of positions has one dimension, this one has {values.ndim}")
+        raise SelectionError(
+            f"axis {axis}: a list of positions has one dimension, this one has {values.ndim}"
+        )
     wrong = (values < -size) | (values >= size)
     if wrong.any():
         raise SelectionError(f"axis {axis}: index {values[wrong].flat[0]} in a dimension of {size}")

@@ -67,7 +67,9 @@ class KeyTable:
         """Ids of the chunks that the store holds, ascending; lists the store."""
         found = [self.encoding.index(key, self.grid) for key in self._keys_below("")]
         strides = [math.prod(self.grid[d + 1 :]) for d in range(len(self.grid))]
-        ids = [sum(i * s for i, s in zip(index, strides, strict=True)) for index in found if index is not None]
+        ids = [
+            sum(i * s for i, s in zip(index, strides, strict=True)) for index in found if index is not None
+        ]
         return np.array(sorted(ids), np.int64)
 
     def _keys_below(self, folder: str) -> Iterator[str]:
@@ -80,6 +82,10 @@ class KeyTable:
             below = []
             for prefix in level:
                 names = self.store.names((self.prefix + prefix).rstrip("/"))
-                below += [f"{prefix}{name}/" for name in names if name == "c" or name[:1] == "c" or name[:1].isdigit()]
+                below += [
+                    f"{prefix}{name}/"
+                    for name in names
+                    if name == "c" or name[:1] == "c" or name[:1].isdigit()
+                ]
             level = below
         return (name.rstrip("/") for name in level)

@@ -34,7 +34,9 @@ class SpanReader(Protocol):
 
     def __call__(
         self, located: Located, parts: Sequence[tuple[str, int, int | None]]
-    ) -> Sequence[Bytes | None]: ...
+    ) -> Sequence[Bytes | None]:
+        """Read the spans, in their order."""
+        ...
 
 
 @dataclass(eq=False)
@@ -79,7 +81,9 @@ class ShardTable:
         shard, within = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
         rest = ids
         shard_stride = within_stride = 1
-        for n, ratio, shards in zip(self.grid[::-1], self.per_shard[::-1], self.shard_grid[::-1], strict=True):
+        for n, ratio, shards in zip(
+            self.grid[::-1], self.per_shard[::-1], self.shard_grid[::-1], strict=True
+        ):
             rest, position = np.divmod(rest, n)
             outer, inner = np.divmod(position, ratio)
             shard += outer * shard_stride
@@ -104,7 +108,10 @@ class ShardTable:
         empty = (offset == _EMPTY) & (length == _EMPTY)
         begin = outer.offset[row]
         self._check(ids, offset, length, empty, outer, row)
-        offset, length = np.where(empty, 0, offset).astype(np.int64), np.where(empty, 0, length).astype(np.int64)
+        offset, length = (
+            np.where(empty, 0, offset).astype(np.int64),
+            np.where(empty, 0, length).astype(np.int64),
+        )
         file_id = np.where(empty, np.int32(ABSENT), outer.file_id[row]).astype(np.int32)
         return Located(file_id, begin + offset, length, outer.files, outer.inline, outer.store)
 
@@ -217,9 +224,13 @@ def open_shards(
     """
     doc = Document(f"{document}: sharding_indexed", configuration)
     if metadata.edges is not None:
-        raise UnsupportedError(document, "chunk_grid", "is rectilinear, and zaro reads shards of regular grids only")
+        raise UnsupportedError(
+            document, "chunk_grid", "is rectilinear, and zaro reads shards of regular grids only"
+        )
     inner = doc.need("chunk_shape", "a list of integers")
-    fits = isinstance(inner, list | tuple) and len(inner) == metadata.ndim and all(type(n) is int for n in inner)
+    fits = (
+        isinstance(inner, list | tuple) and len(inner) == metadata.ndim and all(type(n) is int for n in inner)
+    )
     if not fits or any(n < 1 or size % n for n, size in zip(inner, metadata.chunks, strict=True)):
         expected = f"{metadata.ndim} integers that divide the shard shape {list(metadata.chunks)}"
         raise doc.bad("chunk_shape", inner, expected)
@@ -239,11 +250,15 @@ def _index_decoder(
     """Bytes of a stored index, and what makes it (offset, length) pairs."""
     shape = (*per_shard, 2)
     nbytes = 8 * math.prod(shape)
-    codecs = codec_list(Document(f"{doc.name}.index_codecs", {"codecs": doc.need("index_codecs", "a list of codecs")}))
+    codecs = codec_list(
+        Document(f"{doc.name}.index_codecs", {"codecs": doc.need("index_codecs", "a list of codecs")})
+    )
     chain = compile_chain(codecs, dtype=np.dtype(np.uint64), chunk_shape=shape, document=doc.name)
     stored, _, exact = chain.kernel.sizes(nbytes)
     if not exact or chain.foreign or chain.order is not None or chain.sharding is not None:
-        raise MetadataError(doc.name, "index_codecs", "must give every index the same size, as bytes and crc32c do")
+        raise MetadataError(
+            doc.name, "index_codecs", "must give every index the same size, as bytes and crc32c do"
+        )
 
     def decode(data: Bytes) -> NDArray[np.uint64]:
         return chain.kernel.decode(data, nbytes).view(np.uint64)
