@@ -6,7 +6,24 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-__all__ = ["set_threads", "threads", "threads_set_to"]
+__all__ = [
+    "REQUESTS_UNDER_WAY",
+    "REQUEST_CAP",
+    "REQUEST_GAP",
+    "STORED_IN_MEMORY",
+    "set_threads",
+    "threads",
+    "threads_set_to",
+]
+
+REQUEST_GAP = 256 << 10
+"""Bytes between two spans of a remote file that are read along rather than asked for apart."""
+REQUEST_CAP = 2 << 20
+"""Bytes that merging gives a request at the most; a single span may be longer."""
+REQUESTS_UNDER_WAY = 32
+"""Requests of one read that are under way at a time."""
+STORED_IN_MEMORY = 48 << 20
+"""Stored bytes that are under way or wait for their decoder, in the whole process; a read always has one request."""
 
 _threads: int | None = None
 

@@ -17,6 +17,7 @@ from zaro.references.table import EmptyTable, Located, Table
 from zaro.stores.base import Bytes, Store
 from zaro.stores.local import LocalStore
 from zaro.stores.memory import MemoryStore
+from zaro.stores.remote import FsspecStore
 from zaro.stores.targets import Targets
 
 __all__ = ["Opened", "detect"]
@@ -90,9 +91,7 @@ def _is_reference_mapping(target: Mapping[str, Any]) -> bool:
 def _address(address: str, options: Options) -> Opened:
     local = address.removeprefix("file://").removeprefix("local://")
     if "://" in local or "::" in local:
-        if local.rstrip("/").endswith(_REFERENCE_ENDINGS):
-            return _references(_open_references(address, options), options)
-        raise StoreError(address, "remote stores are not supported yet")
+        return _remote(address, options)
     local = os.path.expanduser(local)
     if os.path.isdir(local):
         if _is_parquet_set(local):
@@ -101,6 +100,20 @@ def _address(address: str, options: Options) -> Opened:
     if os.path.isfile(local):
         return _references(_open_references(local, options), options)
     raise StoreNotFoundError(address, "No such file or directory")
+
+
+def _remote(address: str, options: Options) -> Opened:
+    """What lies at a URL: one round trip asks for every document that the root of a store may have."""
+    path = address.partition("::")[0].partition("?")[0].rstrip("/")
+    if path.endswith(_REFERENCE_ENDINGS):
+        return _references(_open_references(address, options), options)
+    store = FsspecStore(address, options.storage_options, options.timeout)
+    documents = store.root_documents()
+    if b'"record_size"' in bytes(documents.get(".zmetadata", b"")):
+        return _references(_open_references(address.rstrip("/") + "/", options), options)
+    if not documents and bytes(store.start_of_root(4)).startswith((b"{", b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
+        return _references(_open_references(address, options), options)
+    return _plain(store, options)
 
 
 def _is_parquet_set(folder: str) -> bool:
@@ -174,9 +187,13 @@ def _plain(store: Store, options: Options) -> Opened:
     def document(key: str) -> DocumentSource | None:
         if consolidated is not None:
             return consolidated.get(key)
-        return store.get(key)
+        return store.document(key) if isinstance(store, FsspecStore) else store.get(key)
 
     def names(path: str) -> Iterable[str]:
+        if consolidated is None and isinstance(store, FsspecStore):
+            found = [name for name in store.names(path) if not name.startswith(".") and name != "zarr.json"]
+            store.load([f"{path}/{name}".strip("/") for name in found])
+            return found
         if consolidated is None:
             return (name for name in store.names(path) if not name.startswith(".") and name != "zarr.json")
         start = f"{path}/" if path else ""
@@ -191,7 +208,8 @@ def _plain(store: Store, options: Options) -> Opened:
 
 def _consolidated(store: Store) -> dict[str, DocumentSource] | None:
     """All documents of a store by key, where its root holds them consolidated."""
-    root = store.get("zarr.json")
+    known = store.root_documents() if isinstance(store, FsspecStore) else None
+    root = store.get("zarr.json") if known is None else known.get("zarr.json")
     if root is not None:
         document = Document.parse("zarr.json", root)
         inline = document.members.get("consolidated_metadata")
@@ -202,5 +220,5 @@ def _consolidated(store: Store) -> dict[str, DocumentSource] | None:
             "zarr.json": document.members,
             **{f"{path}/zarr.json": found for path, found in members.items()},
         }
-    old = store.get(".zmetadata")
+    old = store.get(".zmetadata") if known is None else known.get(".zmetadata")
     return None if old is None else consolidated_v2(old)

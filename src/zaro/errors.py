@@ -11,6 +11,7 @@ ZaroError
 │   └── GeneratorError                   a generator contradicts itself
 ├── SelectionError (IndexError)          a selection that does not fit the array
 ├── StoreError (OSError)                 a store, file or server did not give what was asked for
+│   ├── StoreForbiddenError (PermissionError)    it is there, perhaps, and not for us
 │   └── StoreNotFoundError (FileNotFoundError)   there is no such store
 └── ChunkError (OSError)                 one chunk could not be read
     ├── MissingChunkError (KeyError)     absent, and the caller asked to be told
@@ -36,6 +37,7 @@ __all__ = [
     "ReferenceSetError",
     "SelectionError",
     "StoreError",
+    "StoreForbiddenError",
     "StoreNotFoundError",
     "TemplateError",
     "UnsupportedError",
@@ -135,6 +137,10 @@ class StoreError(ZaroError, OSError):
     def __str__(self) -> str:
         tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
         return f"{self.url}: {self.reason}{tries}"
+
+
+class StoreForbiddenError(StoreError, PermissionError):
+    """The server asks for a login, or for another one. Some answer so in place of "not found"."""
 
 
 class StoreNotFoundError(StoreError, FileNotFoundError):

@@ -12,7 +12,7 @@ import errno
 import os
 import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -27,11 +27,13 @@ from zaro.codecs.chain import Chain
 from zaro.errors import ChunkError, CorruptChunkError, MissingChunkError, SelectionError, StoreError
 from zaro.metadata.model import ArrayMetadata
 from zaro.plan.chunks import Plan, PointsPlan
+from zaro.plan.requests import Requests, merge
 from zaro.references.plain import KeyTable
 from zaro.references.shard import ShardTable
-from zaro.references.table import ABSENT, INLINE, Located, Table
+from zaro.references.table import ABSENT, INLINE, WHOLE, Located, Table
 from zaro.stores.base import Bytes
 from zaro.stores.local import LocalStore
+from zaro.stores.remote import Arrived, Fetch, FsspecStore
 from zaro.stores.targets import Targets
 
 __all__ = ["Source", "read"]
@@ -40,6 +42,8 @@ __all__ = ["Source", "read"]
 _WORTH_A_THREAD = 1 << 19
 # chunks whose bytes are in memory at a time, for each thread
 _BATCH_BYTES = 32 << 20
+# bytes of a stored chunk, where the codecs do not tell
+_STORED_MOST = 1 << 31
 # workers with more room than this are not kept for the next read
 _KEPT_ROOM = 32 << 20
 
@@ -186,16 +190,18 @@ def _read_blocks(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> 
     if isinstance(source.table, KeyTable) and isinstance(source.table.store, LocalStore) and not source.chain.foreign:
         return _run_keys(source, plan, out, source.table, source.table.store)
     located = _locate(source, plan)
+    away = _away(source, located)
+    absent = _run_remote(source, plan, out, located, np.flatnonzero(away)) if away.any() else 0
+    if away.all():
+        return absent
+    tasks = np.flatnonzero(~away) if away.any() else None
     in_memory = located.store is not None and not isinstance(located.store, LocalStore)
     if source.chain.foreign or in_memory or isinstance(source.table, KeyTable):
-        return _run_fetched(source, plan, out, located, None)
+        return absent + _run_fetched(source, plan, out, located, tasks)
     paths = source.path_table(located.files) if located.store is None else PathTable(len(located.files))
-    elsewhere = _name_files(source, located, paths)
-    if not elsewhere:
-        return _run_files(source, plan, out, located, paths, None)
-    away = np.isin(located.file_id, list(elsewhere))
-    absent = _run_files(source, plan, out, _rows(located, ~away), paths, np.flatnonzero(~away))
-    return absent + _run_fetched(source, plan, out, located, np.flatnonzero(away))
+    here = located if tasks is None else _rows(located, ~away)
+    _name_files(source, here, paths)
+    return absent + _run_files(source, plan, out, here, paths, tasks)
 
 
 def _locate(source: Source, plan: Plan | PointsPlan) -> Located:
@@ -206,23 +212,28 @@ def _locate(source: Source, plan: Plan | PointsPlan) -> Located:
         raise
 
 
-def _name_files(source: Source, located: Located, paths: PathTable) -> set[int]:
-    """Give the kernel the paths that it needs; returns the files that are not local."""
-    elsewhere = set()
+def _away(source: Source, located: Located) -> NDArray[np.bool_]:
+    """Which chunks lie where only fsspec reaches."""
+    if located.store is not None:
+        return (located.file_id >= 0) & isinstance(located.store, FsspecStore)
+    known = source.path_table(located.files)
+    elsewhere = [k for k in known.unset(located.file_id) if source.targets.local_path(located.files[k]) is None]
+    return np.isin(located.file_id, elsewhere)
+
+
+def _name_files(source: Source, located: Located, paths: PathTable) -> None:
+    """Give the kernel the paths that it needs."""
     for file_id in paths.unset(located.file_id):
         url = located.files[file_id]
         store = located.store
         local = f"{store.url}/{url}" if store is not None else source.targets.local_path(url)
-        if local is None:
-            elsewhere.add(file_id)
-        else:
-            paths.set(file_id, os.fsencode(local))
-    return elsewhere
+        assert local is not None
+        paths.set(file_id, os.fsencode(local))
 
 
 def _rows(located: Located, mask: NDArray[np.bool_]) -> Located:
     return Located(
-        located.file_id[mask], located.offset[mask], located.length[mask], located.files, located.inline
+        located.file_id[mask], located.offset[mask], located.length[mask], located.files, located.inline, located.store
     )
 
 
@@ -289,6 +300,107 @@ def _run(kernel: Read, source: Source, plan: Plan | PointsPlan, tasks: NDArray[n
         raise _error(source, plan, kernel, tasks)
 
 
+def _fetch_remote(
+    source: Source, plan: Plan | PointsPlan, located: Located, tasks: NDArray[np.int64], most: int
+) -> tuple[Requests, Fetch]:
+    """Start the requests that bring the bytes of some chunks."""
+    length = located.length[tasks]
+    too_long = np.flatnonzero(length > most)
+    if len(too_long):
+        task = int(tasks[too_long[0]])
+        raise CorruptChunkError(f"{REASON[Status.LONG]}: at most {most} bytes", **_facts(source, plan, task))
+    requests = merge(located.file_id[tasks], located.offset[tasks], length)
+    store, files = located.store, located.files
+
+    def span(k: int) -> tuple[str, int, int | None]:
+        offset, n = int(requests.offset[k]), int(requests.length[k])
+        return files[requests.file_id[k]], offset, None if n == WHOLE else n
+
+    def nbytes(k: int) -> int:
+        return int(requests.length[k]) if requests.length[k] >= 0 else source.metadata.chunk_nbytes
+
+    find = store.place if isinstance(store, FsspecStore) else source.targets.place
+    return requests, Fetch(len(requests), span, find, nbytes, timeout=source.targets.options.timeout, most=most)
+
+
+def _run_remote(
+    source: Source, plan: Plan | PointsPlan, out: NDArray[Any], located: Located, tasks: NDArray[np.int64]
+) -> int:
+    """Fetch chunks, and decode those that are there while others are still on their way."""
+    most = _stored_most(source, plan, out)
+    requests, fetch = _fetch_remote(source, plan, located, tasks, most)
+    absent = 0
+
+    def take_part(worker: Worker) -> None:
+        nonlocal absent
+        while (arrived := fetch.take()) is not None:
+            chunks = tasks[requests.serves(arrived.number)]
+            kernel = _kernel(source, plan, out)
+            start = int(requests.offset[arrived.number])
+            try:
+                if arrived.data is not None and not source.chain.foreign and requests.length[arrived.number] >= 0:
+                    _spans_of(kernel, located, chunks, arrived.data, start)
+                else:
+                    kernel.from_memory(_arrived(source, plan, located, chunks, arrived, start), chunks)
+                kernel.run(worker)
+                if kernel.error is not None:
+                    raise _error(source, plan, kernel, chunks)
+            except BaseException:
+                fetch.stop()
+                raise
+            fetch.done(arrived)
+            absent += kernel.absent
+
+    _on_threads(take_part, fetch.stop, _thread_count(len(tasks), source.metadata.chunk_nbytes))
+    return absent
+
+
+def _stored_most(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:
+    """Bytes that a stored chunk may have; what codecs of others may leave nobody knows."""
+    known = not source.chain.foreign and source.chain.blocks is None
+    return _kernel(source, plan, out).stored_most if known else _STORED_MOST
+
+
+def _spans_of(
+    kernel: Read, located: Located, chunks: NDArray[np.int64], data: Bytes, start: int
+) -> None:
+    """Have the kernel read chunks out of the bytes of one request, which begin at `start` of the file."""
+    kernel.from_files(
+        np.full(len(chunks), INLINE, np.int32),
+        located.offset[chunks] - start,
+        located.length[chunks],
+        PathTable(0),
+        np.frombuffer(data, np.uint8),
+        chunks,
+    )
+
+
+def _arrived(
+    source: Source,
+    plan: Plan | PointsPlan,
+    located: Located,
+    chunks: NDArray[np.int64],
+    arrived: Arrived,
+    start: int,
+) -> list[Bytes | None]:
+    """The bytes of each chunk of one request, None for an absent one, decoded as far as Python must."""
+    found: list[Bytes | None] = []
+    for task in chunks.tolist():
+        offset, length = int(located.offset[task]) - start, int(located.length[task])
+        try:
+            if arrived.error is not None:
+                if isinstance(arrived.error, FileNotFoundError) and located.store is not None and length == WHOLE:
+                    found.append(None)
+                    continue
+                raise arrived.error
+            assert arrived.data is not None
+            stored = arrived.data if length == WHOLE else memoryview(arrived.data)[offset : offset + length]
+            found.append(source.chain.run_foreign(stored))
+        except Exception as err:  # whatever a codec of others raises becomes an error that names the chunk
+            raise _chunk_error(source, plan, task, err) from err
+    return found
+
+
 def _run_fetched(
     source: Source,
     plan: Plan | PointsPlan,
@@ -353,8 +465,7 @@ def _read_objects(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) ->
     fill = source.metadata.blank
     flat = out.reshape(-1) if isinstance(plan, PointsPlan) else out
     absent = 0
-    for task in range(plan.n_task):
-        stored = _fetch(source, plan, located, np.array([task]), decode=True)[0]
+    for task, stored in _each_stored(source, plan, located, out):
         block = None
         if stored is None:
             absent += 1
@@ -368,6 +479,27 @@ def _read_objects(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) ->
         else:
             _place(plan, task, flat, fill, block)
     return absent
+
+
+def _each_stored(
+    source: Source, plan: Plan | PointsPlan, located: Located, out: NDArray[Any]
+) -> Iterator[tuple[int, Bytes | None]]:
+    """Every chunk's bytes as Python's codecs leave them; remote ones in the order in which they arrive."""
+    away = _away(source, located)
+    for task in np.flatnonzero(~away).tolist():
+        yield task, _fetch(source, plan, located, np.array([task]), decode=True)[0]
+    if not away.any():
+        return
+    tasks = np.flatnonzero(away)
+    requests, fetch = _fetch_remote(source, plan, located, tasks, _stored_most(source, plan, out))
+    try:
+        while (arrived := fetch.take()) is not None:
+            chunks = tasks[requests.serves(arrived.number)]
+            start = int(requests.offset[arrived.number])
+            yield from zip(chunks.tolist(), _arrived(source, plan, located, chunks, arrived, start), strict=True)
+            fetch.done(arrived)
+    finally:
+        fetch.stop()
 
 
 def _object_block(source: Source, plan: Plan | PointsPlan, task: int, stored: Bytes) -> NDArray[Any]:
@@ -434,6 +566,9 @@ def _chunk_error(source: Source, plan: Plan | PointsPlan, task: int, err: Except
     facts = _facts(source, plan, task)
     if isinstance(err, FileNotFoundError):
         return ChunkError("the file does not exist", **facts)
+    if isinstance(err, StoreError) and err.url == facts.get("file"):
+        tries = f" (after {err.attempts} attempts)" if err.attempts > 1 else ""
+        return ChunkError(f"{err.reason}{tries}", **facts)
     if isinstance(err, (StoreError, OSError)):
         return ChunkError(str(err), **facts)
     return CorruptChunkError(f"{type(err).__name__}: {err}", **facts)

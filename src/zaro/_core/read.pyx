@@ -77,6 +77,7 @@ cdef extern from "zaro/read.h" nogil:
         zaro_where where
         size_t n_task
         const int64_t *task
+        size_t stored_most
         size_t absent
         zaro_read_error error
     ctypedef struct zaro_worker:
@@ -274,7 +275,7 @@ cdef class Read:
             chosen = tasks
             self.read.n_task = chosen.shape[0]
             if chosen.shape[0]:
-                if min(tasks) < 0 or max(tasks) >= self.n_task:
+                if tasks.min() < 0 or tasks.max() >= self.n_task:
                     raise IndexError("a task that is not of this read")
                 self.read.task = &chosen[0]
         if n >= 0 and <size_t>n != self.read.n_task:
@@ -363,6 +364,11 @@ cdef class Read:
     def room(self):
         """Bytes that each worker needs."""
         return zaro_read_room(&self.read)
+
+    @property
+    def stored_most(self):
+        """Bytes that the largest stored chunk may have."""
+        return self.read.stored_most
 
     @property
     def absent(self):

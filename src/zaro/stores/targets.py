@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zaro.errors import StoreError
 from zaro.options import Options
 from zaro.stores.base import Bytes
+from zaro.stores.filesystems import Place, place_of
 from zaro.stores.local import read_span
+from zaro.stores.remote import read_parts
+from zaro.stores.trust import check_target, local_path_of
 
 __all__ = ["Targets"]
-
-_LOCAL = ("file://", "local://")
 
 
 class Targets:
@@ -38,37 +38,50 @@ class Targets:
             The set came from afar, or `allow_targets` does not name this place.
         """
         full = self.full(url)
-        local = next((full[len(start) :] for start in _LOCAL if full.startswith(start)), None)
-        if local is None and "://" not in full and "::" not in full:
-            local = full
-        self._check(full, is_local=local is not None)
-        return local
+        check_target(full, self.origin, self.options.allow_targets)
+        return local_path_of(full)
 
     def full(self, url: str) -> str:
         """The URL with its protocol: `remote_protocol` where it spells none."""
         protocol = self.options.remote_protocol
-        if "://" in url or "::" in url or protocol in (None, "file", "local"):
+        if "://" in url or "::" in url or url.startswith("data:") or protocol in (None, "file", "local"):
             return url
         return f"{protocol}://{url}"
 
-    def _check(self, url: str, *, is_local: bool) -> None:
-        allowed = self.options.allow_targets
-        if allowed is not None:
-            if not any(url.startswith(prefix) for prefix in allowed):
-                raise StoreError(url, f"is not below any of allow_targets={list(allowed)}")
-        elif is_local and "://" in self.origin and not self.origin.startswith(_LOCAL):
-            raise StoreError(
-                url,
-                f"the reference set {self.origin} came from afar and may not read this machine's files; "
-                "allow it with allow_targets=[prefix] if you trust it",
-            )
+    def place(self, url: str) -> Place:
+        """The place of a file that lies elsewhere.
+
+        Raises
+        ------
+        StoreError
+            It may not be reached, or nothing reaches it.
+        """
+        full = self.full(url)
+        check_target(full, self.origin, self.options.allow_targets)
+        return place_of(full, self.options.for_url(full))
 
     def read(self, spans: Sequence[tuple[str, int, int | None]]) -> list[Bytes]:
-        """The bytes of (url, offset, length) spans; length None is to the end of the file."""
-        found: list[Bytes] = []
-        for url, offset, length in spans:
+        """The bytes of (url, offset, length) spans, remote ones asked for at the same time.
+
+        An offset below 0 counts from the end; length None is to the end of the file.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no such file.
+        StoreError
+        """
+        found: list[Bytes | None] = [None] * len(spans)
+        away = []
+        for k, (url, offset, length) in enumerate(spans):
             path = self.local_path(url)
             if path is None:
-                raise StoreError(self.full(url), "remote files are not supported yet")
-            found.append(read_span(path, offset, length))
-        return found
+                away.append(k)
+            else:
+                found[k] = read_span(path, offset, length)
+        parts = [(self.place(spans[k][0]), *spans[k][1:]) for k in away]
+        for k, one in zip(away, read_parts(parts, self.options.timeout) if parts else (), strict=True):
+            if isinstance(one, Exception):
+                raise one
+            found[k] = one
+        return [one for one in found if one is not None]

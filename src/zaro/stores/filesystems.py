@@ -1,0 +1,276 @@
+"""The file systems of fsspec: one instance for each protocol and its options, and the files that they reach."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
+from zaro import config
+from zaro.errors import StoreError
+from zaro.stores import http, loop
+from zaro.stores.attempts import Passing, attempts
+from zaro.stores.base import Bytes
+
+__all__ = ["Place", "in_thread", "listing", "place_of", "read", "read_into"]
+
+T = TypeVar("T")
+
+# chained file systems (an archive each) that are kept open
+_KEPT_CHAINS = 64
+# threads for file systems that know no other way than to block
+_BLOCKING_THREADS = 16
+_WRONG_LENGTH_ATTEMPTS = 3
+
+_EXTRAS = {"http": "http", "https": "http", "s3": "s3", "s3a": "s3"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file that fsspec reaches: the file system, the path as it spells it, the URL for messages."""
+
+    fs: Any
+    path: str
+    url: str
+
+    def below(self, key: str) -> Place:
+        """The place of a key below this one."""
+        return Place(self.fs, f"{self.path}/{key}", f"{self.url}/{key}")
+
+
+_lock = threading.Lock()
+_plain: dict[tuple[str, str], Any] = {}
+_chained: OrderedDict[tuple[str, str], Any] = OrderedDict()
+_executor: ThreadPoolExecutor | None = None
+
+
+def _forget() -> None:
+    global _lock, _executor  # noqa: PLW0603 - a child process starts anew
+    _lock, _executor = threading.Lock(), None
+    # never finalised: they belong to the parent
+    _inherited.extend([_plain.copy(), _chained.copy()])
+    _plain.clear()
+    _chained.clear()
+
+
+_inherited: list[object] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def place_of(url: str, options: Mapping[str, Any]) -> Place:
+    """Find the file system of a URL.
+
+    Raises
+    ------
+    StoreError
+        There is no such protocol, its package is not installed, or its options do not fit.
+    """
+    try:
+        return _place_chained(url, options) if "::" in url else _place_plain(url, options)
+    except ImportError as err:
+        protocol = url.partition("://")[0]
+        extra = f"; pip install zaro[{_EXTRAS[protocol]}]" if protocol in _EXTRAS else ""
+        raise StoreError(url, f"{err}{extra}") from err
+    except StoreError:
+        raise
+    except FileNotFoundError:
+        raise
+    except Exception as err:  # whatever a file system of others says about its options
+        raise StoreError(url, f"{type(err).__name__}: {err}") from err
+
+
+def _place_plain(url: str, options: Mapping[str, Any]) -> Place:
+    from fsspec import get_filesystem_class
+    from fsspec.core import split_protocol
+    from fsspec.utils import tokenize
+
+    protocol = "data" if url.startswith("data:") else split_protocol(url)[0] or "file"
+    kind = get_filesystem_class(protocol)
+    given = dict(options)
+    nested = given.pop(protocol, {})
+    given = {**kind._get_kwargs_from_urls(url), **nested, **given}
+    token = (protocol, tokenize(given))
+    with _lock:
+        fs = _plain.get(token)
+        if fs is None:
+            fs = _plain[token] = _make(kind, protocol, given)
+    return Place(fs, str(kind._strip_protocol(url)), url)
+
+
+def _make(kind: Any, protocol: str, given: dict[str, Any]) -> Any:
+    """Make a file system of ours alone, whose sessions live in our loop."""
+    if not kind.async_impl:
+        return kind(**given)
+    given = {**given, "asynchronous": True, "skip_instance_cache": True}
+    if protocol in ("s3", "s3a"):
+        # as many connections as requests, and nobody but us tries again
+        how = {"max_pool_connections": config.REQUESTS_UNDER_WAY, "retries": {"total_max_attempts": 1}}
+        given["config_kwargs"] = {**how, **(given.get("config_kwargs") or {})}
+    fs = kind(**given)
+    if hasattr(fs, "retries"):
+        fs.retries = 1
+
+    async def close() -> None:
+        connect = getattr(fs, "set_session", None) or getattr(fs, "_set_session", None)
+        if connect is not None:
+            session = await connect()
+            await session.close()
+
+    loop.at_close(close)
+    return fs
+
+
+def _place_chained(url: str, options: Mapping[str, Any]) -> Place:
+    from fsspec.core import split_protocol, url_to_fs
+    from fsspec.utils import tokenize
+
+    first, _, rest = url.partition("::")
+    protocol, path = split_protocol(first)
+    token = (f"{protocol or first}::{rest}", tokenize(dict(options)))
+    with _lock:
+        fs = _chained.get(token)
+        if fs is not None:
+            _chained.move_to_end(token)
+    if fs is not None and protocol:
+        return Place(fs, str(fs._strip_protocol(first)), url)
+    fs, path = url_to_fs(url, **options)
+    with _lock:
+        _chained[token] = fs
+        while len(_chained) > _KEPT_CHAINS:
+            _chained.popitem(last=False)
+    return Place(fs, str(path), url)
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+async def read(
+    place: Place, offset: int, length: int | None, *, timeout: float, most: int | None = None
+) -> Bytes:
+    """Read a span of a file.
+
+    Parameters
+    ----------
+    offset : int
+        Below 0 it counts from the end of the file.
+    length : int or None
+        None reads to the end.
+    timeout : float
+        Seconds, for all attempts together.
+    most : int or None
+        Bytes that a whole file may have.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    StoreError
+        Naming the reason, and how many attempts were made.
+    """
+    if length is not None and offset >= 0:
+        return await read_into(place, offset, memoryview(bytearray(length)), timeout=timeout)
+
+    async def once() -> Bytes:
+        if _is_http(place.fs):
+            if offset < 0:
+                tail = await http.read_tail(place.fs, place.path, -offset, timeout)
+                return tail if length is None else memoryview(tail)[:length]
+            return memoryview(await http.read_whole(place.fs, place.path, most, timeout))[offset:]
+        data = await _cat(place, offset or None, None)
+        if offset < 0 and len(data) != -offset:
+            raise Passing(f"{len(data)} bytes came, {-offset} were asked for", most=_WRONG_LENGTH_ATTEMPTS)
+        if most is not None and len(data) > most:
+            raise StoreError(place.url, f"holds more than the {most} bytes that it may have")
+        return data if length is None else memoryview(data)[:length]
+
+    return await attempts(once, place.url, timeout)
+
+
+async def read_into(place: Place, offset: int, into: memoryview, *, timeout: float) -> Bytes:
+    """Read a span, into `into` or into memory of the file system's own; returns where it is."""
+    nbytes = len(into)
+    if nbytes == 0:
+        return b""
+    body = http.Body(into)
+
+    async def once() -> Bytes:
+        if _is_http(place.fs):
+            await http.read_span(place.fs, place.path, offset, body, timeout)
+            return into
+        data = await _cat(place, offset, offset + nbytes)
+        if len(data) != nbytes:
+            raise Passing(f"{len(data)} bytes came, {nbytes} were asked for", most=_WRONG_LENGTH_ATTEMPTS)
+        return data
+
+    return await attempts(once, place.url, timeout)
+
+
+def _is_http(fs: Any) -> bool:
+    from fsspec.implementations.http import HTTPFileSystem
+
+    return isinstance(fs, HTTPFileSystem) and bool(fs.asynchronous)
+
+
+async def _cat(place: Place, start: int | None, end: int | None) -> Bytes:
+    fs = place.fs
+    try:
+        if fs.async_impl and getattr(fs, "asynchronous", False):
+            # s3fs asks for the size of a whole file first, unless it may not read it in parts
+            how = {"max_concurrency": 1} if start is None and "s3" in fs.protocol else {}
+            data: Bytes = await fs._cat_file(place.path, start=start, end=end, **how)
+        else:
+            data = await in_thread(fs.cat_file, place.path, start, end)
+    except (IsADirectoryError, NotADirectoryError) as err:
+        raise StoreError(place.url, "is a directory, a file is needed") from err
+    except KeyError as err:  # archives
+        raise FileNotFoundError(place.url) from err
+    return data
+
+
+async def listing(place: Place, timeout: float) -> set[str]:
+    """Names directly below a place.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is nothing, or it is no folder.
+    StoreError
+    """
+    fs = place.fs
+
+    async def once() -> list[str]:
+        try:
+            fs.invalidate_cache(place.path)
+            if fs.async_impl and getattr(fs, "asynchronous", False):
+                found = await fs._ls(place.path, detail=False)
+            else:
+                found = await in_thread(fs.ls, place.path, False)
+        except NotADirectoryError as err:
+            raise FileNotFoundError(place.url) from err
+        except NotImplementedError as err:
+            raise StoreError(place.url, f"{type(fs).__name__} lists no names") from err
+        return [str(name) for name in found]
+
+    names = await attempts(once, place.url, timeout)
+    here = place.path.strip("/")
+    last = {unquote(name.rstrip("/").rpartition("/")[2]) for name in names if name.strip("/") != here}
+    return {name for name in last if name and "?" not in name and name not in (".", "..")}
+
+
+async def in_thread(work: Callable[..., T], *arguments: Any) -> T:
+    """Let a thread do what blocks."""
+    return await asyncio.get_running_loop().run_in_executor(_threads(), work, *arguments)
+
+
+def _threads() -> ThreadPoolExecutor:
+    global _executor  # noqa: PLW0603 - one pool for the process
+    if _executor is None:
+        _executor = ThreadPoolExecutor(_BLOCKING_THREADS, thread_name_prefix="zaro-blocking")
+    return _executor
