@@ -44,6 +44,8 @@ class Opened:
         The files that its references point at.
     references : References or None
         The reference set, where it is one.
+    store : Store or None
+        The store, where it is one.
     """
 
     label: str
@@ -52,6 +54,7 @@ class Opened:
     table: Callable[[str, ArrayMetadata], Table]
     targets: Targets
     references: References | None = None
+    store: Store | None = None
 
     def read_spans(
         self, located: Located, parts: Sequence[tuple[str, int, int | None]]
@@ -203,7 +206,7 @@ def _plain(store: Store, options: Options) -> Opened:
     def table(path: str, metadata: ArrayMetadata) -> Table:
         return KeyTable(store, f"{path}/" if path else "", metadata.key_encoding, metadata.grid)
 
-    return Opened(store.url, document, names, table, Targets("", options))
+    return Opened(store.url, document, names, table, Targets("", options), store=store)
 
 
 def _consolidated(store: Store) -> dict[str, DocumentSource] | None:

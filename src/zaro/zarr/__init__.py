@@ -1,0 +1,5 @@
+"""zarr-python over zaro: a store of all that zaro opens, and a pipeline that decodes with its codecs."""
+
+from zaro.zarr.store import ZaroStore
+
+__all__ = ["ZaroStore"]
