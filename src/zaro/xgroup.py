@@ -71,7 +71,9 @@ class ResolvedZarrStore(AbstractDataStore):
 class XGroupBackendEntrypoint(BackendEntrypoint):
     """Opens Zarr stores and reference sets with the coordinates that their conventions name."""
 
-    description = "Open Zarr stores and reference sets with coordinates across groups and stores (GeoZarr conventions)"
+    description = (
+        "Open Zarr stores and reference sets with coordinates across groups and stores (GeoZarr conventions)"
+    )
     url = "https://pypi.org/project/zaro/"
     supports_groups = True
     open_dataset_parameters = (
@@ -127,7 +129,8 @@ class XGroupBackendEntrypoint(BackendEntrypoint):
         decoding, options, cross = _sorted_out(arguments)
         start = _open(filename_or_obj, group, options, cross)
         return {
-            "/" + node.path.removeprefix(start.path).strip("/"): _dataset(node, decoding) for node in _walk(start)
+            "/" + node.path.removeprefix(start.path).strip("/"): _dataset(node, decoding)
+            for node in _walk(start)
         }
 
     def open_datatree(self, filename_or_obj: Any, **arguments: Any) -> DataTree:  # type: ignore[override]
@@ -192,7 +195,9 @@ def _root(target: Any, path: str, options: dict[str, Any]) -> Array | Group:
 
 def _label(target: Any) -> str:
     target = getattr(target, "address", target)
-    return os.fspath(target) if isinstance(target, str | os.PathLike) else f"{type(target).__name__} in memory"
+    return (
+        os.fspath(target) if isinstance(target, str | os.PathLike) else f"{type(target).__name__} in memory"
+    )
 
 
 def _walk(group: GroupNode) -> Iterable[GroupNode]:
@@ -231,7 +236,7 @@ def _drop_undecodable(found: Assembled, decoding: Mapping[str, Any]) -> bool:
     for name, source in list(found.sources.items()):
         try:
             decode_cf_variables({name: found.variables[name].copy(deep=False)}, {}, **decoding)
-        except Exception as err:  # noqa: BLE001  # whatever a decoder makes of attributes from a file
+        except Exception as err:  # whatever a decoder makes of attributes from a file
             tell(XGroupError(source, name, f"this coordinate is dropped: xarray cannot decode it: {err}"))
             del found.variables[name], found.sources[name]
     return len(found.sources) < before

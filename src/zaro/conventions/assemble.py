@@ -61,7 +61,7 @@ def assemble(group: GroupNode, *, without: Collection[str] = ()) -> Assembled:
         coordinates = _coordinates(known, node, group, root)
         if coordinates is not None:
             resolved.append(node)
-            _add(found, node, {name: each for name, each in coordinates.items() if name not in without}, arrays)
+            _add(found, node, [(name, each) for name, each in coordinates if name not in without], arrays)
     for node in resolved:
         _flatten(found, node)
     return found
@@ -79,21 +79,23 @@ def _free_dims(node: ArrayNode, taken: Mapping[str, int]) -> tuple[str, ...]:
 
 def _coordinates(
     known: Iterable[ConventionHandler], array: ArrayNode, group: GroupNode, root: GroupNode
-) -> dict[str, Variable] | None:
+) -> list[tuple[str, Variable]] | None:
     """What the conventions of one array give; None where it has no principal convention."""
     main = principal(known, array, group, root)
     if main is None:
         text = f"array {array.where!r} declares no principal convention; it is opened without further coordinates"
         warnings.warn(XGroupNoPrincipalWarning(text), stacklevel=2)
         return None
-    found = _asked(main, array, group, root)
+    found = list(_asked(main, array, group, root).items())
     for service in known:
         if service.tier == "service" and detected(service, array, group, root):
-            found = {**_asked(service, array, group, root), **found}
+            found += _asked(service, array, group, root).items()
     return found
 
 
-def _asked(handler: ConventionHandler, array: ArrayNode, group: GroupNode, root: GroupNode) -> dict[str, Variable]:
+def _asked(
+    handler: ConventionHandler, array: ArrayNode, group: GroupNode, root: GroupNode
+) -> dict[str, Variable]:
     """Ask one handler, whatever it does."""
     from xarray import Variable
 
@@ -106,7 +108,7 @@ def _asked(handler: ConventionHandler, array: ArrayNode, group: GroupNode, root:
         raise
     except XGroupError as err:
         tell(err)
-    except Exception as err:  # noqa: BLE001  # a handler of another package may raise anything
+    except Exception as err:  # a handler of another package may raise anything
         tell(XGroupError(array.where, f"convention {handler.name!r}", f"failed: {type(err).__name__}: {err}"))
     else:
         return found
@@ -117,11 +119,14 @@ def _asked(handler: ConventionHandler, array: ArrayNode, group: GroupNode, root:
 
 
 def _add(
-    found: Assembled, array: ArrayNode, coordinates: dict[str, Variable], arrays: Mapping[str, ArrayNode]
+    found: Assembled,
+    array: ArrayNode,
+    coordinates: list[tuple[str, Variable]],
+    arrays: Mapping[str, ArrayNode],
 ) -> None:
     """Add the coordinates of one array to those that are there; what hangs on a dropped one goes with it."""
     dropped: list[str] = []
-    for name, variable in coordinates.items():
+    for name, variable in coordinates:
         if any(name.startswith((f"{each}_bounds", f"{each}_pterm_")) for each in dropped):
             continue
         reason = _put(found, array, _geolocation_name(found, name, variable), variable, arrays)
@@ -129,7 +134,7 @@ def _add(
             continue
         tell(XGroupError(array.where, name, f"this coordinate is dropped: {reason}"))
         dropped.append(name)
-        for other in coordinates.values():
+        for _, other in coordinates:
             if other.attrs.get("bounds") == name:
                 del other.attrs["bounds"]
 
@@ -184,7 +189,10 @@ def _geolocation_name(found: Assembled, name: str, variable: Variable) -> str:
     if node is None or "geolocation_role" not in variable.attrs:
         return name
     there = found.variables.get(name)
-    is_taken = name in found.sizes if there is None else not _same(found, there, variable)
+    if there is None:
+        is_taken = name in found.sizes or name in variable.dims
+    else:
+        is_taken = not _same(found, there, variable)
     return node.path.replace("/", "_") if is_taken else name
 
 

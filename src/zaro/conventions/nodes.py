@@ -215,7 +215,9 @@ class Index:
             yield found
 
     def _wrapped(self, node: Array | Group) -> Node:
-        return ArrayNode(self, node, node.path) if isinstance(node, Array) else GroupNode(self, node, node.path)
+        return (
+            ArrayNode(self, node, node.path) if isinstance(node, Array) else GroupNode(self, node, node.path)
+        )
 
 
 class Stores:

@@ -28,11 +28,12 @@ class RefHandler(ConventionHandler):
     """References by themselves give no coordinates; other conventions resolve them."""
 
     tier, name, uuid = "service", "ref", "d89b30cf-ed8c-43d5-9a16-b492f0cd8786"
+    identity = ("ref", uuid, ("R-CF/zarr_convention_ref",))
 
     @staticmethod
     def detect(root: GroupNode, group: GroupNode, array: ArrayNode) -> bool:
         """Whether the array declares the convention."""
-        return declares(array.attrs, "ref", RefHandler.uuid, ("R-CF/zarr_convention_ref",))
+        return declares(array.attrs, *RefHandler.identity)
 
 
 class Unfit(Exception):  # noqa: N818  # says why a node cannot be taken; never leaves the conventions
@@ -183,7 +184,9 @@ class Fragment:
         target = _parse(here, value)
         failures: list[tuple[str, str, type[XGroupError]]] = []
         for base in _candidates(here, target):
-            place = f"/{base.path}" if base.index is self.array.index else f"/{base.path} of {base.index.label}"
+            place = (
+                f"/{base.path}" if base.index is self.array.index else f"/{base.path} of {base.index.label}"
+            )
             try:
                 return _take(self, target, base, accept)
             except Unfit as err:
@@ -215,7 +218,9 @@ def _parse(here: Fragment, value: Mapping[str, Any]) -> _Target:
     for name in ("node", "uri", "attribute"):
         found = value.get(name)
         absent = found is None and name != "node"
-        if not absent and (not isinstance(found, str) or (not found and name != "attribute") or "\0" in found):
+        if not absent and (
+            not isinstance(found, str) or (not found and name != "attribute") or "\0" in found
+        ):
             reason = f"malformed reference: {name!r} is {_kind(found)}, expected text"
             raise here.error(reason, XGroupPathError)
     target = _Target(value["node"], value.get("uri"), value.get("attribute"))
@@ -261,7 +266,11 @@ def _candidates(here: Fragment, target: _Target) -> list[_Base]:
     if "://" in target.node:
         return [_by_address(here, target)]
     source = here.array
-    bases = [*here.holders, _Base(source.index, source.path.rpartition("/")[0]), _Base(source.index, source.path)]
+    bases = [
+        *here.holders,
+        _Base(source.index, source.path.rpartition("/")[0]),
+        _Base(source.index, source.path),
+    ]
     absolute = target.node.startswith("/")
     found = [_Base(base.index, join("" if absolute else base.path, target.node)) for base in bases]
     return list(dict.fromkeys(found))

@@ -43,13 +43,15 @@ def handlers() -> tuple[ConventionHandler, ...]:
 
 
 @lru_cache(maxsize=8)
-def _foreign(_path: tuple[str, ...], entry_points: Callable[..., Iterable[Any]]) -> tuple[ConventionHandler, ...]:
+def _foreign(
+    _path: tuple[str, ...], entry_points: Callable[..., Iterable[Any]]
+) -> tuple[ConventionHandler, ...]:
     found: list[ConventionHandler] = []
     for group in ENTRY_POINTS:
         for entry in entry_points(group=group):
             try:
                 found.append(_handler(entry.load()))
-            except Exception as err:  # noqa: BLE001  # whatever another package does when it is imported
+            except Exception as err:  # whatever another package does when it is imported
                 reason = f"{type(err).__name__}: {err}"
                 tell(XGroupError("", f"entry point {entry.name!r} of {group}", f"cannot be used: {reason}"))
     return tuple(found)
@@ -72,8 +74,12 @@ def detected(handler: ConventionHandler, array: ArrayNode, group: GroupNode, roo
         return bool(handler.detect(root, group, array))
     except Warning:
         raise
-    except Exception as err:  # noqa: BLE001  # a handler of another package may raise anything
-        tell(XGroupError(array.where, f"convention {handler.name!r}", f"failed to detect: {type(err).__name__}: {err}"))
+    except Exception as err:  # a handler of another package may raise anything
+        tell(
+            XGroupError(
+                array.where, f"convention {handler.name!r}", f"failed to detect: {type(err).__name__}: {err}"
+            )
+        )
         return False
 
 

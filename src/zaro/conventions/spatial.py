@@ -44,7 +44,9 @@ class SpatialHandler(ConventionHandler):
             raise XGroupError(array.where, "spatial:transform", str(err)) from None
         # an explicit array of the group may stand for a computed coordinate
         explicit = group.arrays() if found else {}
-        return {name: variable for name, variable in found.items() if name not in explicit or variable.ndim > 1}
+        return {
+            name: variable for name, variable in found.items() if name not in explicit or variable.ndim > 1
+        }
 
 
 def spatial_dims(array: ArrayNode) -> tuple[str, str] | None:
@@ -155,7 +157,7 @@ def _declaring(array: ArrayNode, group: GroupNode) -> Iterator[GroupNode]:
 def _coordinates(array: ArrayNode, settings: _Settings) -> dict[str, Variable]:
     y_dim, x_dim = _dimensions(array, settings)
     kind = settings.value(_TYPE)
-    if kind not in {None, "affine"}:
+    if kind not in (None, "affine"):
         raise settings.error(_TYPE, f"is {spell(kind)}, and only 'affine' is defined")
     shape = array.sizes[y_dim], array.sizes[x_dim]
     _check_shape(settings, shape)
@@ -189,7 +191,9 @@ def _dimensions(array: ArrayNode, settings: _Settings) -> tuple[str, str]:
     for name in pair:
         if name not in array.dims:
             unnamed = "" if array.has_names else ", which names none"
-            reason = f"{name!r} is no dimension of the array{unnamed}; there are {', '.join(array.dims) or 'none'}"
+            reason = (
+                f"{name!r} is no dimension of the array{unnamed}; there are {', '.join(array.dims) or 'none'}"
+            )
             raise settings.error(_DIMENSIONS, reason)
     return pair
 
@@ -222,4 +226,6 @@ def _check_shape(settings: _Settings, sizes: tuple[int, int]) -> None:
     if settings.is_own(_SHAPE) or settings.is_own(_TRANSFORM):
         tell(settings.error(_SHAPE, f"{reason}, which are used"))
     else:
-        raise settings.error(_SHAPE, f"{reason}: the transform is not for this array, so there are no coordinates")
+        raise settings.error(
+            _SHAPE, f"{reason}: the transform is not for this array, so there are no coordinates"
+        )
