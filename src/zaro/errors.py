@@ -13,10 +13,17 @@ ZaroError
 ├── StoreError (OSError)                 a store, file or server did not give what was asked for
 │   ├── StoreForbiddenError (PermissionError)    it is there, perhaps, and not for us
 │   └── StoreNotFoundError (FileNotFoundError)   there is no such store
-└── ChunkError (OSError)                 one chunk could not be read
-    ├── MissingChunkError (KeyError)     absent, and the caller asked to be told
-    └── CorruptChunkError (ValueError)   its bytes do not decode to the chunk that metadata promises
+├── ChunkError (OSError)                 one chunk could not be read
+│   ├── MissingChunkError (KeyError)     absent, and the caller asked to be told
+│   └── CorruptChunkError (ValueError)   its bytes do not decode to the chunk that metadata promises
+└── XGroupError (ValueError)             a convention of an array is not what it should be
+    ├── XGroupReferenceError (KeyError, FileNotFoundError)   it refers to a node that is not there, or does not fit
+    ├── XGroupStoreError (FileNotFoundError)                 it refers to a store that cannot be opened
+    └── XGroupPathError                                      it refers to nothing: the reference is malformed
 ```
+
+`XGroupNoPrincipalWarning` is no error: with it the engine `xgroup` tells of one of the last four, or of an
+array that declares no convention, and goes on.
 
 Each leaf is also the builtin that its caller already catches. Facts are attributes, and errors
 pickle, since they cross process borders.
@@ -41,6 +48,11 @@ __all__ = [
     "StoreNotFoundError",
     "TemplateError",
     "UnsupportedError",
+    "XGroupError",
+    "XGroupNoPrincipalWarning",
+    "XGroupPathError",
+    "XGroupReferenceError",
+    "XGroupStoreError",
     "ZaroError",
 ]
 
@@ -192,3 +204,41 @@ class MissingChunkError(ChunkError, KeyError):
 
 class CorruptChunkError(ChunkError, ValueError):
     """The bytes of a chunk do not decode to the chunk that metadata promises."""
+
+
+class XGroupError(ZaroError, ValueError):
+    """A convention is not what it should be: of which `array`, at which `place` of its attributes, for what `reason`.
+
+    `array` is an absolute path; `place` is spelled `cs/crs/0/axes/time`, and empty where the array as a whole is meant.
+    """
+
+    def __init__(self, array: str, place: str, reason: str) -> None:
+        super().__init__(reason)
+        self.array, self.place, self.reason = array, place, reason
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.array, self.place, self.reason) if part)
+
+
+class XGroupReferenceError(XGroupError, KeyError, FileNotFoundError):
+    """A reference names a node that is not there, or one that does not fit: a group for an array, a wrong size."""
+
+
+class XGroupStoreError(XGroupError, FileNotFoundError):
+    """A store cannot be opened: not there, not reachable, or nothing that zaro reads."""
+
+
+class XGroupPathError(XGroupError):
+    """A reference is malformed: no object, no `node`, a JSON pointer that points nowhere."""
+
+
+class XGroupNoPrincipalWarning(UserWarning):
+    """An array of the engine `xgroup` lacks coordinates: it declares no principal convention, or one that is broken.
+
+    The text begins with the name of the error's class where there is an `error`; it is None for an
+    array that declares no principal convention.
+    """
+
+    def __init__(self, text: str, error: XGroupError | None = None) -> None:
+        super().__init__(text)
+        self.error = error

@@ -15,6 +15,7 @@ from zaro.detect import Opened, detect
 from zaro.errors import MetadataError, NodeNotFoundError, SelectionError
 from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
 from zaro.metadata import read_node as read_metadata
+from zaro.metadata.documents import Document
 from zaro.options import Options
 from zaro.plan.chunks import plan_axes, plan_points
 from zaro.plan.selection import Points, basic, is_list, orthogonal, points
@@ -48,6 +49,22 @@ class _Node:
     def attrs(self) -> dict[str, Any]:
         """Attributes, as the document has them."""
         return self._metadata.attributes
+
+    def find(self, path: str) -> Array | Group | None:
+        """Node at a path from the root of this node's target, wherever this one lies; None where there is none."""
+        metadata = read_metadata(self._opened.document, path)
+        return None if metadata is None else _made(self._target, path, self._options, self._opened, metadata)
+
+    def document(self) -> dict[str, Any]:
+        """The metadata document as it is stored; of format 2 what v3 would say: kind, attributes and shape."""
+        if self._metadata.zarr_format == 3:
+            key = f"{self._path}/zarr.json".lstrip("/")
+            source = self._opened.document(key)
+            return {} if source is None else dict(Document.parse(key, source).members)
+        found: dict[str, Any] = {"zarr_format": 2, "node_type": "group", "attributes": self.attrs}
+        if isinstance(self._metadata, ArrayMetadata):
+            found |= {"node_type": "array", "shape": list(self._metadata.shape)}
+        return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._target, self._path, self._options)
@@ -338,9 +355,16 @@ class Group(_Node, Mapping[str, "Array | Group"]):
     def __eq__(self, other: object) -> bool:
         return self is other
 
+    def children(self) -> Iterator[Array | Group]:
+        """The nodes directly below, by name; reads the metadata of each once."""
+        for name in self._opened.names(self._path):
+            node = self.find(f"{self._path}/{name}".strip("/"))
+            if node is not None:
+                yield node
+
     def nodes(self) -> Iterator[Array | Group]:
         """Every node below this group, depth first, by name."""
-        for node in self.values():
+        for node in self.children():
             yield node
             if isinstance(node, Group):
                 yield from node.nodes()
@@ -372,6 +396,10 @@ def _node(target: Any, path: str, options: Options, opened: Opened) -> Array | G
             raise NodeNotFoundError("/", opened.label)
         known = tuple(sorted(opened.names(path.rpartition("/")[0])))[:8]
         raise NodeNotFoundError(path, opened.label, known)
+    return _made(target, path, options, opened, metadata)
+
+
+def _made(target: Any, path: str, options: Options, opened: Opened, metadata: NodeMetadata) -> Array | Group:
     kind = Array if isinstance(metadata, ArrayMetadata) else Group
     return kind(target, path, options, opened, metadata)
 

@@ -95,9 +95,12 @@ class ZaroDataStore(AbstractDataStore):
         return FrozenDict(found)
 
 
-def variable(array: Array) -> Variable:
-    """Translate one array: dimensions, attributes and encoding as xarray's own Zarr engine gives them."""
-    dims = dimension_names(array)
+def variable(array: Array, dims: tuple[str, ...] | None = None) -> Variable:
+    """Translate one array: dimensions, attributes and encoding as xarray's own Zarr engine gives them.
+
+    `dims` stands for the names of the dimensions where the array's own will not do.
+    """
+    dims = dimension_names(array) if dims is None else dims
     hidden = {_DIMENSIONS} | {name for name in array.attrs if name.lower().startswith("_nc")}
     attrs = {
         name: value

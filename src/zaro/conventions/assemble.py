@@ -1,0 +1,216 @@
+"""A group with every coordinate that the conventions of its arrays name."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zaro.conventions.base import ConventionHandler, tell
+from zaro.conventions.nodes import ArrayNode, GroupNode, join
+from zaro.conventions.registry import detected, handlers, principal
+from zaro.errors import XGroupError, XGroupNoPrincipalWarning
+
+if TYPE_CHECKING:
+    from xarray import Variable
+
+__all__ = ["Assembled", "assemble"]
+
+
+@dataclass
+class Assembled:
+    """The variables of one group.
+
+    Attributes
+    ----------
+    variables : dict
+        Arrays of the group, and coordinates from everywhere, by name.
+    sources : dict
+        Of each coordinate that a convention gave, the absolute path of the array that asked for it first.
+    sizes : dict
+        Elements along each dimension.
+    """
+
+    group: GroupNode
+    variables: dict[str, Variable] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+
+    def put(self, name: str, variable: Variable) -> None:
+        """Add a variable, or put it in the place of another."""
+        self.variables[name] = variable
+        for dim, size in variable.sizes.items():
+            self.sizes.setdefault(str(dim), size)
+
+
+def assemble(group: GroupNode, *, without: Collection[str] = ()) -> Assembled:
+    """Every array of a group and their coordinates; `without` leaves arrays and coordinates out.
+
+    A convention that is broken costs the coordinates that it would have given, and warns.
+    """
+    arrays = {name: node for name, node in sorted(group.arrays().items()) if name not in without}
+    found = Assembled(group)
+    for name, node in arrays.items():
+        found.put(name, node.variable(_free_dims(node, found.sizes)))
+    known, root = handlers(), group.index.root
+    resolved = []
+    for node in arrays.values():
+        coordinates = _coordinates(known, node, group, root)
+        if coordinates is not None:
+            resolved.append(node)
+            _add(found, node, [(name, each) for name, each in coordinates if name not in without], arrays)
+    for node in resolved:
+        _flatten(found, node)
+    return found
+
+
+def _free_dims(node: ArrayNode, taken: Mapping[str, int]) -> tuple[str, ...]:
+    """Names of dimensions; one that is made up must not be another array's of another size."""
+    if node.has_names:
+        return node.dims
+    return tuple(
+        f"{node.name}_{dim}" if dim == f"dim_{k}" and taken.get(dim, size) != size else dim
+        for k, (dim, size) in enumerate(zip(node.dims, node.shape, strict=True))
+    )
+
+
+def _coordinates(
+    known: Iterable[ConventionHandler], array: ArrayNode, group: GroupNode, root: GroupNode
+) -> list[tuple[str, Variable]] | None:
+    """What the conventions of one array give; None where it has no principal convention."""
+    main = principal(known, array, group, root)
+    if main is None:
+        text = f"array {array.where!r} declares no principal convention; it is opened without further coordinates"
+        warnings.warn(XGroupNoPrincipalWarning(text), stacklevel=2)
+        return None
+    found = list(_asked(main, array, group, root).items())
+    for service in known:
+        if service.tier == "service" and detected(service, array, group, root):
+            found += _asked(service, array, group, root).items()
+    return found
+
+
+def _asked(
+    handler: ConventionHandler, array: ArrayNode, group: GroupNode, root: GroupNode
+) -> dict[str, Variable]:
+    """Ask one handler, whatever it does."""
+    from xarray import Variable
+
+    try:
+        found = handler.get_variables(array, group, root)
+        wrong = [name for name, each in found.items() if not isinstance(each, Variable)]
+        if wrong:
+            raise TypeError(f"{wrong[0]!r} is no xarray.Variable")
+    except Warning:  # the caller made errors of them
+        raise
+    except XGroupError as err:
+        tell(err)
+    except Exception as err:  # a handler of another package may raise anything
+        tell(XGroupError(array.where, f"convention {handler.name!r}", f"failed: {type(err).__name__}: {err}"))
+    else:
+        return found
+    return {}
+
+
+# ---- one name, one coordinate ------------------------------------------------------------------
+
+
+def _add(
+    found: Assembled,
+    array: ArrayNode,
+    coordinates: list[tuple[str, Variable]],
+    arrays: Mapping[str, ArrayNode],
+) -> None:
+    """Add the coordinates of one array to those that are there; what hangs on a dropped one goes with it."""
+    dropped: list[str] = []
+    for name, variable in coordinates:
+        if any(name.startswith((f"{each}_bounds", f"{each}_pterm_")) for each in dropped):
+            continue
+        reason = _put(found, array, _geolocation_name(found, name, variable), variable, arrays)
+        if reason is None:
+            continue
+        tell(XGroupError(array.where, name, f"this coordinate is dropped: {reason}"))
+        dropped.append(name)
+        for _, other in coordinates:
+            if other.attrs.get("bounds") == name:
+                del other.attrs["bounds"]
+
+
+def _put(
+    found: Assembled, array: ArrayNode, name: str, variable: Variable, arrays: Mapping[str, ArrayNode]
+) -> str | None:
+    """Add one coordinate, unless it is there; or say why it cannot be."""
+    there = found.variables.get(name)
+    if there is not None and not _same(found, there, variable):
+        if name in found.sources:
+            return f"that of {found.sources[name]!r} has the name, and differs"
+        return f"the array {arrays[name].where!r} has the name, and is another one"
+    if there is not None and name in found.sources:
+        if "bounds" in variable.attrs:
+            there.attrs.setdefault("bounds", variable.attrs["bounds"])
+        return None
+    clash = _clash(found, name, variable)
+    if clash is None:
+        found.put(name, variable)
+        found.sources[name] = array.where
+    return clash
+
+
+def _same(found: Assembled, one: Variable, other: Variable) -> bool:
+    """Whether two variables are the same node, or equal values in memory."""
+    stores = found.group.index.stores
+    origins = stores.origin(one), stores.origin(other)
+    if origins != (None, None):
+        return origins[0] == origins[1] and one.shape == other.shape
+    if not (isinstance(one._data, np.ndarray) and isinstance(other._data, np.ndarray)):
+        return one._data is other._data
+    return one.dims == other.dims and one.dtype == other.dtype and np.array_equal(one._data, other._data)
+
+
+def _clash(found: Assembled, name: str, variable: Variable) -> str | None:
+    """Why xarray could not hold a variable beside the others."""
+    for dim, size in variable.sizes.items():
+        if found.sizes.get(str(dim), size) != size:
+            return f"its dimension {dim!r} has {size} values, that of another array {found.sizes[str(dim)]}"
+        other = found.variables.get(str(dim))
+        if other is not None and dim != name and other.dims != (dim,):
+            return f"its dimension {dim!r} has the name of another variable"
+    if variable.dims != (name,) and (name in found.sizes or name in variable.dims):
+        return "it has the name of a dimension, and does not run along it"
+    return None
+
+
+def _geolocation_name(found: Assembled, name: str, variable: Variable) -> str:
+    """The name of a coordinate; of geolocation that of its node, or the whole path where that is taken."""
+    node = found.group.index.stores.node(variable)
+    if node is None or "geolocation_role" not in variable.attrs:
+        return name
+    there = found.variables.get(name)
+    if there is None:
+        is_taken = name in found.sizes or name in variable.dims
+    else:
+        is_taken = not _same(found, there, variable)
+    return node.path.replace("/", "_") if is_taken else name
+
+
+def _flatten(found: Assembled, array: ArrayNode) -> None:
+    """Turn paths in CF's attribute `coordinates` into names of the Dataset; those that lead nowhere are left out."""
+    attrs = found.variables[array.name].attrs
+    text = attrs.get("coordinates")
+    if not isinstance(text, str) or "/" not in text:
+        return
+    stores, index = found.group.index.stores, found.group.index
+    names = {stores.origin(each): name for name, each in found.variables.items()}
+    flat = []
+    for word in text.split():
+        name: str | None = word if word in found.variables else None
+        if name is None:
+            node = index.node(join("" if word.startswith("/") else found.group.path, word))
+            name = names.get(node.key) if isinstance(node, ArrayNode) else None
+        flat += [] if name is None else [name]
+    del attrs["coordinates"]
+    if flat:
+        attrs["coordinates"] = " ".join(flat)

@@ -1,0 +1,29 @@
+"""The service convention `uom`: units of measure, passed through; CF's `units` from them inside `cs`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from zaro.conventions.base import ConventionHandler, declares
+from zaro.conventions.nodes import ArrayNode, GroupNode
+
+__all__ = ["UomHandler", "units_of"]
+
+
+class UomHandler(ConventionHandler):
+    """Gives no coordinate; the attribute `uom` stays where it is."""
+
+    tier, name, uuid = "service", "uom", "3bbe438d-df37-49fe-8e2b-739296d46dfb"
+    identity = ("uom", uuid, ("clbarnes/zarr-convention-uom",))
+
+    @staticmethod
+    def detect(root: GroupNode, group: GroupNode, array: ArrayNode) -> bool:
+        """Whether the array declares the convention."""
+        return declares(array.attrs, *UomHandler.identity)
+
+
+def units_of(uom: Mapping[str, object]) -> str:
+    """The `units` of an object `uom`: its UCUM unit, `1` where it names none."""
+    ucum = uom.get("ucum")
+    unit = ucum.get("unit") if isinstance(ucum, Mapping) else None
+    return unit if isinstance(unit, str) else "1"

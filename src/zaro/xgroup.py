@@ -1,0 +1,242 @@
+"""The xarray engine `xgroup`: groups with the coordinates that GeoZarr conventions name, wherever those lie.
+
+```python
+xr.open_dataset("s.zarr", engine="xgroup", group="/ocean")
+```
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from xarray import Dataset, DataTree, Variable
+from xarray.backends import AbstractDataStore, BackendEntrypoint
+from xarray.backends.store import StoreBackendEntrypoint
+from xarray.conventions import decode_cf_variables
+from xarray.core.utils import FrozenDict
+
+from zaro.conventions.assemble import Assembled, assemble
+from zaro.conventions.base import tell
+from zaro.conventions.nodes import GroupNode, Index, Stores
+from zaro.errors import (
+    MetadataError,
+    NodeNotFoundError,
+    ReferenceSetError,
+    StoreError,
+    XGroupError,
+    XGroupReferenceError,
+    XGroupStoreError,
+)
+from zaro.hierarchy import Array, Group, open_node
+from zaro.xarray import engine_options, variable
+
+__all__ = ["ResolvedZarrStore", "XGroupBackendEntrypoint"]
+
+_DECODING = (
+    "mask_and_scale",
+    "decode_times",
+    "concat_characters",
+    "decode_coords",
+    "drop_variables",
+    "use_cftime",
+    "decode_timedelta",
+)
+_OPTIONS = ("remote_protocol", "remote_options", "allow_targets", "missing", "timeout")
+
+
+class ResolvedZarrStore(AbstractDataStore):
+    """Variables and attributes of one group, as xarray asks for them."""
+
+    def __init__(self, variables: Mapping[str, Variable], attrs: Mapping[str, Any] | None = None) -> None:
+        self._variables, self._attrs = dict(variables), dict(attrs or {})
+
+    def get_variables(self) -> FrozenDict[str, Variable]:
+        """Arrays of the group, and the coordinates that belong to them."""
+        return FrozenDict(self._variables)
+
+    def get_attrs(self) -> dict[str, Any]:
+        """Attributes of the group."""
+        return {name: value for name, value in self._attrs.items() if not name.lower().startswith("_nc")}
+
+    def get_dimensions(self) -> FrozenDict[str, int]:
+        """Sizes of the dimensions, by name."""
+        sizes: dict[str, int] = {}
+        for each in self._variables.values():
+            sizes.update({str(dim): size for dim, size in each.sizes.items()})
+        return FrozenDict(sizes)
+
+
+class XGroupBackendEntrypoint(BackendEntrypoint):
+    """Opens Zarr stores and reference sets with the coordinates that their conventions name."""
+
+    description = (
+        "Open Zarr stores and reference sets with coordinates across groups and stores (GeoZarr conventions)"
+    )
+    url = "https://pypi.org/project/zaro/"
+    supports_groups = True
+    open_dataset_parameters = (
+        "filename_or_obj",
+        *_DECODING,
+        "group",
+        "consolidated",
+        "zarr_format",
+        "storage_options",
+        "cross_store_storage_options",
+        *_OPTIONS,
+    )
+
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """Never: it is for those who ask for it."""
+        return False
+
+    def open_dataset(self, filename_or_obj: Any, *, group: str | None = None, **arguments: Any) -> Dataset:  # type: ignore[override]
+        """Open one group as a Dataset: metadata only, every variable lazy.
+
+        Parameters
+        ----------
+        filename_or_obj
+            Whatever `zaro.open` takes.
+        group : str, optional
+            Path of the group; the root by default.
+        **arguments
+            xarray's arguments for decoding; `storage_options` and the other options of `zaro.open`;
+            `consolidated` and `zarr_format`, which change nothing; and `cross_store_storage_options`,
+            a dict from URL prefix to fsspec's options for the stores that references name, of which
+            the longest prefix counts.
+
+        Raises
+        ------
+        XGroupStoreError
+            The store cannot be opened.
+        XGroupReferenceError
+            There is no such group.
+
+        Warns
+        -----
+        XGroupNoPrincipalWarning
+            An array declares no principal convention, or something of its conventions is broken. It is
+            opened all the same, without the coordinate in question.
+        """
+        decoding, options, cross = _sorted_out(arguments)
+        return _dataset(_open(filename_or_obj, group, options, cross), decoding)
+
+    def open_groups_as_dict(  # type: ignore[override]
+        self, filename_or_obj: Any, *, group: str | None = None, **arguments: Any
+    ) -> dict[str, Dataset]:
+        """Open every group below `group` (itself as `/`), by path; parameters as `open_dataset`."""
+        decoding, options, cross = _sorted_out(arguments)
+        start = _open(filename_or_obj, group, options, cross)
+        return {
+            "/" + node.path.removeprefix(start.path).strip("/"): _dataset(node, decoding)
+            for node in _walk(start)
+        }
+
+    def open_datatree(self, filename_or_obj: Any, **arguments: Any) -> DataTree:  # type: ignore[override]
+        """Open every group below `group` as a DataTree; parameters as `open_dataset`.
+
+        Raises
+        ------
+        XGroupError
+            A group and one above it disagree on a dimension that they share.
+        """
+        groups = self.open_groups_as_dict(filename_or_obj, **arguments)
+        try:
+            return DataTree.from_dict(groups)
+        except ValueError as err:
+            reason = f"{err}\nOpen the groups one by one: xr.open_groups(..., engine='xgroup')"
+            raise XGroupError("/", "", reason) from err
+
+
+def _sorted_out(arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """What is for xarray's decoding, for opening the store, and for opening others."""
+    left = dict(arguments)
+    decoding = {name: left.pop(name) for name in _DECODING if name in left}
+    cross = dict(left.pop("cross_store_storage_options", None) or {})
+    for name in ("consolidated", "zarr_format"):
+        left.pop(name, None)
+    options = engine_options(left.pop("storage_options", None), left)
+    return decoding, options, cross
+
+
+def _open(target: Any, group: str | None, options: dict[str, Any], cross: dict[str, Any]) -> GroupNode:
+    """The group to be opened, in an index of its store."""
+    shared = {name: value for name, value in options.items() if name != "storage_options"}
+
+    def open_other(address: str) -> Array | Group:
+        fitting = [prefix for prefix in cross if address.startswith(prefix)]
+        chosen = cross[max(fitting, key=len)] if fitting else None
+        return open_node(address, **shared, storage_options=chosen)
+
+    path = (group or "").strip("/")
+    root = _root(target, path, options)
+    stores = Stores(open_other, variable, options.get("allow_targets"))
+    found = stores.start(root, target, _label(target)).node(path)
+    if found is None:
+        raise XGroupReferenceError(f"/{path}", "", f"there is no such group in {_label(target)}")
+    if not isinstance(found, GroupNode):
+        raise XGroupReferenceError(f"/{path}", "", "is an array; xarray opens groups, zaro.open opens arrays")
+    return found
+
+
+def _root(target: Any, path: str, options: dict[str, Any]) -> Array | Group:
+    """The root of a store, or the group at `path` where no document describes the root."""
+    try:
+        try:
+            return open_node(target, **options)
+        except NodeNotFoundError:
+            if not path:
+                raise
+            return open_node(target, path, **options)
+    except (StoreError, NodeNotFoundError, MetadataError, ReferenceSetError) as err:
+        raise XGroupStoreError(_label(target), "", f"cannot be opened: {err}") from err
+
+
+def _label(target: Any) -> str:
+    target = getattr(target, "address", target)
+    return (
+        os.fspath(target) if isinstance(target, str | os.PathLike) else f"{type(target).__name__} in memory"
+    )
+
+
+def _walk(group: GroupNode) -> Iterable[GroupNode]:
+    yield group
+    for below in group.groups().values():
+        yield from _walk(below)
+
+
+# ---- one group ---------------------------------------------------------------------------------
+
+
+def _dataset(group: GroupNode, decoding: Mapping[str, Any]) -> Dataset:
+    """One group as a Dataset, decoded by xarray; what the conventions gave are coordinates."""
+    dropped = decoding.get("drop_variables") or ()
+    found = assemble(group, without=[dropped] if isinstance(dropped, str) else list(dropped))
+    dataset = _decoded(found, decoding)
+    return dataset.set_coords([name for name in found.sources if name in dataset.variables])
+
+
+def _decoded(found: Assembled, decoding: Mapping[str, Any]) -> Dataset:
+    entrypoint = StoreBackendEntrypoint()
+    try:
+        return entrypoint.open_dataset(ResolvedZarrStore(found.variables, found.group.attrs), **decoding)
+    except Exception as err:
+        if not _drop_undecodable(found, decoding):
+            raise
+        try:
+            return entrypoint.open_dataset(ResolvedZarrStore(found.variables, found.group.attrs), **decoding)
+        except Exception as again:
+            raise again from err
+
+
+def _drop_undecodable(found: Assembled, decoding: Mapping[str, Any]) -> bool:
+    """Take out coordinates of conventions that xarray cannot decode; whether there were any."""
+    before = len(found.sources)
+    for name, source in list(found.sources.items()):
+        try:
+            decode_cf_variables({name: found.variables[name].copy(deep=False)}, {}, **decoding)
+        except Exception as err:  # whatever a decoder makes of attributes from a file
+            tell(XGroupError(source, name, f"this coordinate is dropped: xarray cannot decode it: {err}"))
+            del found.variables[name], found.sources[name]
+    return len(found.sources) < before
