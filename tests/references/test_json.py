@@ -3,7 +3,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.references import slow
+import slow
 from zaro.references.json import read_bytes
 from zaro.references.scanning import scan_document
 from zaro.references.files import FileTable
