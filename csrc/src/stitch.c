@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+/* rows of so many bytes are copied without a call */
+#define SHORT_LEAST 16
+#define SHORT_MOST 128
+
 static int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
 
 size_t zaro_stitch_simplify(size_t rank, zaro_walk *walk, int64_t *src_shift, int64_t *dst_shift) {
@@ -80,6 +84,20 @@ static void copy_axis(const zaro_walk *axis, size_t itemsize, const uint8_t *src
         memcpy(dst + axis->dst_at[k] * axis->dst_stride, src + axis->src_at[k] * axis->src_stride, itemsize);
 }
 
+/* Rows of n bytes: short ones without a call each, in pieces that overlap at the end. */
+static void copy_rows(int64_t rows, size_t n, const uint8_t *src, int64_t from, uint8_t *dst, int64_t to) {
+    if (n < SHORT_LEAST || n > SHORT_MOST) {
+        for (int64_t k = 0; k < rows; k++)
+            memcpy(dst + k * to, src + k * from, n);
+        return;
+    }
+    for (int64_t k = 0; k < rows; k++, src += from, dst += to) {
+        for (size_t at = 0; at + 16 <= n; at += 16)
+            memcpy(dst + at, src + at, 16);
+        memcpy(dst + n - 16, src + n - 16, 16);
+    }
+}
+
 void zaro_stitch_copy(size_t rank, const zaro_walk *walk, size_t itemsize, const uint8_t *src, uint8_t *dst) {
     if (rank == 0) {
         memcpy(dst, src, itemsize);
@@ -87,6 +105,10 @@ void zaro_stitch_copy(size_t rank, const zaro_walk *walk, size_t itemsize, const
     }
     if (rank == 1) {
         copy_axis(walk, itemsize, src, dst);
+        return;
+    }
+    if (rank == 2 && !walk->src_at && zaro_stitch_is_run(1, walk + 1, itemsize)) {
+        copy_rows(walk->count, (size_t)walk[1].count * itemsize, src, walk->src_stride, dst, walk->dst_stride);
         return;
     }
     for (int64_t k = 0; k < walk->count; k++) {
