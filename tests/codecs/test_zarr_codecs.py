@@ -95,8 +95,7 @@ def test_codecs_of_the_specification(dtype, shape, endian, compressors, data):
         filters = [TransposeCodec(order=tuple(data.draw(st.permutations(range(len(shape))))))]
         if data.draw(st.booleans()):
             filters.append(TransposeCodec(order=tuple(data.draw(st.permutations(range(len(shape)))))))
-    chain = agrees(values, filters=filters, serializer=BytesCodec(endian=endian), compressors=compressors)
-    assert not chain.foreign
+    agrees(values, filters=filters, serializer=BytesCodec(endian=endian), compressors=compressors)
 
 
 def extra(name, **configuration):
