@@ -64,9 +64,9 @@ enum {
     SHUFFLE = 0x01,    /* with BITSHUFFLE: the header is extended */
     MEMCPYED = 0x02,
     BITSHUFFLE = 0x04,
+    DELTA = 0x08,
     LAST_FILTER = 4,   /* none, shuffle, bit shuffle, delta, truncated precision */
-    DICTIONARY = 0x01, /* of blosc2_flags */
-    LAZY = 0x08,
+    LAZY = 0x08,       /* of blosc2_flags */
     INSTRUMENTED = 0x80,
     SPECIAL_ZERO = 1,
     SPECIAL_NAN = 2,
@@ -139,10 +139,56 @@ static zaro_status check_blocks(const uint8_t *in, size_t n, const header *head)
     return ZARO_OK;
 }
 
-static bool ready(zaro_decoder *decoder) {
+static zaro_status run_library(zaro_decoder *decoder, const uint8_t *in, size_t n, uint8_t *out, size_t nbytes) {
     if (!decoder->blosc_context)
         decoder->blosc_context = decoder->blosc->create(decoder->blosc->defaults());
-    return decoder->blosc_context != NULL;
+    if (!decoder->blosc_context)
+        return ZARO_MEMORY;
+    int got = decoder->blosc->decompress(decoder->blosc_context, in, (int32_t)n, out, (int32_t)nbytes);
+    return got == (int)nbytes ? ZARO_OK : ZARO_CORRUPT;
+}
+
+/* Blosc 1 shuffles the bits of a block whose number of whole elements is a multiple of 8, and leaves
+ * the bytes after the last whole element; libblosc2 forgets to copy those (seen in 3.3.5). Chunks
+ * whose size is no multiple of their element are rare enough for a plain loop. */
+static bool library_forgets_bytes(const header *head) {
+    return head->size == HEADER && (head->flags & BITSHUFFLE) && head->nbytes % head->typesize;
+}
+
+static void bit_unshuffle(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
+    size_t count = n / width, row = count / 8;
+    if (count % 8) {
+        memcpy(out, in, n);
+        return;
+    }
+    memset(out, 0, n);
+    for (size_t bit = 0; bit < 8 * width; bit++)
+        for (size_t i = 0; i < count; i++)
+            out[i * width + bit / 8] |= (uint8_t)((in[bit * row + i / 8] >> i % 8 & 1) << bit % 8);
+    memcpy(out + count * width, in + count * width, n - count * width);
+}
+
+/* Let the library do all but the bits. */
+static zaro_status decode_bits_here(zaro_decoder *decoder, const header *head, const uint8_t *in, size_t n,
+                                    uint8_t *out) {
+    if (head->flags & DELTA)
+        return ZARO_UNSUPPORTED; /* no Blosc 1 writes it */
+    size_t block = head->blocksize < head->nbytes ? head->blocksize : head->nbytes;
+    uint8_t *copy = malloc(n), *shuffled = malloc(block);
+    zaro_status status = copy && shuffled ? ZARO_OK : ZARO_MEMORY;
+    if (status == ZARO_OK) {
+        memcpy(copy, in, n);
+        copy[2] &= (uint8_t)~BITSHUFFLE;
+        status = run_library(decoder, copy, n, out, head->nbytes);
+    }
+    for (size_t at = 0; status == ZARO_OK && at < head->nbytes; at += block) {
+        size_t here = head->nbytes - at < block ? head->nbytes - at : block;
+        memcpy(shuffled, out + at, here);
+        bit_unshuffle(shuffled, out + at, here, head->typesize);
+    }
+    free(copy);
+    free(shuffled);
+    return status;
 }
 
 zaro_status zaro_blosc_decode(zaro_decoder *decoder, const uint8_t *in, size_t n, uint8_t *out, size_t room,
@@ -169,10 +215,8 @@ zaro_status zaro_blosc_decode(zaro_decoder *decoder, const uint8_t *in, size_t n
     }
     if (!decoder->blosc)
         return ZARO_UNSUPPORTED;
-    if (!ready(decoder))
-        return ZARO_MEMORY;
-    int got = decoder->blosc->decompress(decoder->blosc_context, in, (int32_t)n, out, (int32_t)head.nbytes);
-    return got == (int)head.nbytes ? ZARO_OK : ZARO_CORRUPT;
+    return library_forgets_bytes(&head) ? decode_bits_here(decoder, &head, in, n, out)
+                                        : run_library(decoder, in, n, out, head.nbytes);
 }
 
 void zaro_blosc_release(zaro_decoder *decoder) {

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
-from zaro.codecs import Chain, compile_chain
+from zaro.codecs import Chain, compile_chain, registry
 
 DTYPES = [
     order + kind
@@ -17,6 +20,24 @@ DTYPES = [
     for kind in ("i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
 ]
 DTYPES += ["|b1", "|i1", "|u1", "<M8[s]", ">m8[ms]", "<U3", ">U3", "|S5", "|V7"]
+
+
+LIBRARIES = ("blosc", "zstd", "lz4", "zlib", "gzip")
+
+
+@contextmanager
+def without_libraries(without: bool = True) -> Iterator[None]:
+    """As on a machine where no library was found: packages decode."""
+    found = registry._kernel_providers()
+    with pytest.MonkeyPatch.context() as patch:
+        if without:
+            patch.setattr(registry, "_kernel_providers", lambda: found | dict.fromkeys(LIBRARIES))
+        yield
+
+
+def served(codec: str) -> bool:
+    """Whether C decodes it here."""
+    return codec not in LIBRARIES or registry._kernel_providers()[codec] is not None
 
 
 @dataclass

@@ -23,8 +23,9 @@ from zaro.errors import MetadataError, UnsupportedError
 
 __all__ = ["Chain", "compile_chain"]
 
-# Codecs that may stand before one that turns the array into bytes, or be it.
+# Codecs that may stand before one that turns the array into bytes, or be it; and those that take bytes only.
 ARRAY = frozenset({"bytes", "packbits", "pcodec", "zfpy", *NUMBERS})
+BYTES = frozenset({*NATIVE, "bz2", "lzma", "base64", "jenkins_lookup3"})
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class _Walk:
             members.misplaced("but the array was turned into bytes before")
         if codec in OBJECTS:
             members.misplaced("which turns elements into bytes, but other codecs did so before")
-        if array and codec not in ARRAY:
+        if array and codec in BYTES and codec not in ARRAY:
             members.misplaced("but no codec before it turned the array into bytes")
         return NATIVE.get(codec, compile_other)
 

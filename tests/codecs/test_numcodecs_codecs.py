@@ -5,7 +5,7 @@ from __future__ import annotations
 import numcodecs
 import numpy as np
 import pytest
-from chains import block, decode, dtypes, make_v2, same, shapes
+from chains import block, decode, dtypes, make_v2, same, served, shapes, without_libraries
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -59,14 +59,17 @@ def test_any_list_of_byte_codecs_decodes_to_what_was_encoded(dtype, shape, encod
     if dtype.kind in "mM":
         values = values.view("i8")
     stored = encode(encoders, values, order)
-    chain = make_v2(encoders, dtype, shape, order)
+    with without_libraries(data.draw(st.booleans())):
+        chain = make_v2(encoders, dtype, shape, order)
     assert same(decode(chain, stored, dtype, shape), values.view(dtype))
 
 
 @pytest.mark.parametrize("encoder", COMPRESSORS + CHECKS, ids=repr)
 def test_what_c_serves_needs_no_python(encoder):
     chain = make_v2([encoder], "<f4", (10,))
-    in_python = encoder.codec_id in {"bz2", "lzma", "base64", "jenkins_lookup3"}
+    in_python = encoder.codec_id in {"bz2", "lzma", "base64", "jenkins_lookup3"} or not served(
+        encoder.codec_id
+    )
     assert bool(chain.foreign) == in_python
 
 
@@ -141,8 +144,7 @@ def test_lossy_filters_are_not_undone():
     values = np.linspace(0, 1, 60, dtype="<f4").reshape(5, 12)
     rounded = numcodecs.BitRound(7).encode(values)
     chain = make_v2([numcodecs.BitRound(7), numcodecs.Zlib()], "<f4", (5, 12))
-    assert not chain.foreign
-    assert len(chain.kernel) == 1
+    assert len(chain.foreign) + len(chain.kernel) == 1
     assert same(decode(chain, numcodecs.Zlib().encode(rounded), "<f4", (5, 12)), rounded.view("<f4"))
     coarse = numcodecs.Quantize(3, "<f8", "<f4")
     chain = make_v2([coarse], "<f8", (60,))
@@ -182,7 +184,8 @@ def test_damaged_chunks_are_errors_or_blocks_of_the_right_size(encoder, data):
     else:
         at = data.draw(st.integers(0, len(stored)))
         stored[at : at + 4] = data.draw(st.binary(max_size=8))
-    chain = make_v2([encoder], "<i4", (40,))
+    with without_libraries(data.draw(st.booleans())):
+        chain = make_v2([encoder], "<i4", (40,))
     try:
         found = decode(chain, bytes(stored), "<i4", (40,))
     except CorruptChunkError:
@@ -194,13 +197,17 @@ def test_damaged_chunks_are_errors_or_blocks_of_the_right_size(encoder, data):
 
 @pytest.mark.parametrize("encoder", COMPRESSORS, ids=repr)
 @pytest.mark.parametrize("wrong", [0, 1, 39, 41, 1000])
-def test_a_chunk_of_another_size_is_an_error(encoder, wrong):
+@pytest.mark.parametrize("without", [False, True])
+def test_a_chunk_of_another_size_is_an_error(encoder, wrong, without):
     stored = encode([encoder], block("<i4", (40,)))
+    with without_libraries(without):
+        chain = make_v2([encoder], "<i4", (wrong,))
     with pytest.raises(CorruptChunkError):
-        decode(make_v2([encoder], "<i4", (wrong,)), stored, "<i4", (wrong,))
+        decode(chain, stored, "<i4", (wrong,))
 
 
-def test_what_follows_the_end_is_judged_as_the_originals_do():
+@pytest.mark.parametrize("without", [False, True])
+def test_what_follows_the_end_is_judged_as_the_originals_do(without):
     values = block("<i4", (40,))
     cases = [
         (numcodecs.Zlib(), b"junk", True),
@@ -213,23 +220,40 @@ def test_what_follows_the_end_is_judged_as_the_originals_do():
     ]
     for encoder, more, fine in cases:
         stored = encode([encoder], values) + more
+        with without_libraries(without):
+            chain = make_v2([encoder], "<i4", (40,))
         if fine:
             assert encoder.decode(stored) is not None
-            assert same(decode(make_v2([encoder], "<i4", (40,)), stored, "<i4", (40,)), values)
+            assert same(decode(chain, stored, "<i4", (40,)), values)
         else:
             with pytest.raises(CorruptChunkError):
-                decode(make_v2([encoder], "<i4", (40,)), stored, "<i4", (40,))
+                decode(chain, stored, "<i4", (40,))
 
 
-def test_frames_and_members_may_follow_each_other():
+@pytest.mark.parametrize("without", [False, True])
+def test_frames_and_members_may_follow_each_other(without):
     values = block("<i4", (40,))
     for encoder in (numcodecs.Zstd(), numcodecs.GZip(), numcodecs.BZ2()):
         stored = bytes(encoder.encode(values[:11])) + bytes(encoder.encode(values[11:]))
-        assert same(decode(make_v2([encoder], "<i4", (40,)), stored, "<i4", (40,)), values)
+        with without_libraries(without):
+            chain = make_v2([encoder], "<i4", (40,))
+        assert same(decode(chain, stored, "<i4", (40,)), values)
 
 
-def test_a_zstd_frame_need_not_state_its_size():
+@pytest.mark.parametrize("without", [False, True])
+def test_a_zstd_frame_need_not_state_its_size(without):
     zstandard = pytest.importorskip("zstandard")
     values = block("<i4", (40,))
     stored = zstandard.ZstdCompressor(write_content_size=False).compress(values.tobytes())
-    assert same(decode(make_v2([numcodecs.Zstd()], "<i4", (40,)), stored, "<i4", (40,)), values)
+    with without_libraries(without):
+        chain = make_v2([numcodecs.Zstd()], "<i4", (40,))
+    assert same(decode(chain, stored, "<i4", (40,)), values)
+
+
+@given(st.integers(1, 20), st.integers(1, 400), st.sampled_from([0, 16, 64]), st.sampled_from([0, 1, 2]))
+@settings(max_examples=200, deadline=None)
+def test_blosc_chunks_need_not_hold_whole_elements(width, nbytes, blocksize, shuffle):
+    # libblosc2 forgets the last bytes of such a chunk where its bits are shuffled
+    values = (np.arange(nbytes) // 5).astype("u1")
+    stored = numcodecs.blosc.compress(values, b"lz4", 5, shuffle, blocksize * width, width)
+    assert same(decode(make_v2([numcodecs.Blosc()], "|u1", (nbytes,)), stored, "|u1", (nbytes,)), values)
