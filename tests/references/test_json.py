@@ -1,12 +1,11 @@
 import json
 
+import originals as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import slow
-from zaro.references.json import read_bytes
+from zaro.references.files import file_table
 from zaro.references.scanning import scan_document
-from zaro.references.files import FileTable
 from zaro.references.set import References
 
 
@@ -27,5 +26,5 @@ def test_documents_read_as_the_original_reads_them(data):
     assert dict(References.open(text)) == expected
     sizes = data.draw(st.lists(st.integers(1, 40), min_size=1, max_size=6))
     scanned = scan_document(slow.in_pieces(text, sizes), "")
-    contents = scanned.contents(FileTable.packed(*scanned.scanner.files()))
+    contents = scanned.contents(file_table(*scanned.scanner.files(), None))
     assert dict(References(contents)) == expected

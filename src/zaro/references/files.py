@@ -21,9 +21,18 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FileTable", "folder_of", "is_local", "is_relative", "local_path", "places"]
+__all__ = [
+    "FileTable",
+    "PackedFiles",
+    "file_table",
+    "folder_of",
+    "is_local",
+    "is_relative",
+    "local_path",
+    "places",
+]
 
-MAX_CACHED = 1 << 16  # names kept as str
+MAX_LISTED = 1 << 16  # files that are kept as str, at most
 
 
 def is_local(address: str) -> bool:
@@ -67,40 +76,11 @@ def places(url: str, folder: str | None) -> tuple[str, ...]:
     return (beside,) if "://" in folder else (beside, os.path.abspath(url))
 
 
-class FileTable(Sequence[str]):
-    """Files by id, relative ones resolved when first asked for.
+class _Files(Sequence[str]):
+    """Files by id, relative ones resolved when first asked for."""
 
-    The names stay packed, since a set may have a file per chunk; a name is a `str` while it is used.
-
-    Parameters
-    ----------
-    names : sequence of str
-        As the document has them, after templates.
-    folder : str or None
-        Folder of the document; None where it came from no address.
-    """
-
-    __slots__ = ("_cache", "ends", "folder", "text")
-
-    def __init__(self, names: Sequence[str] = (), folder: str | None = None) -> None:
-        encoded = [name.encode() for name in names]
-        self.text = b"".join(encoded)
-        self.ends = np.cumsum([len(name) for name in encoded], dtype=np.int64)
-        self.folder = folder
-        self._cache: dict[int, str] = {}
-
-    @classmethod
-    def packed(cls, text: bytes, ends: NDArray[np.int64], folder: str | None = None) -> FileTable:
-        """Table of names that lie one after another in `text`, in UTF-8; name k ends at `ends[k]`."""
-        table = cls((), folder)
-        table.text, table.ends = text, ends
-        return table
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return FileTable.packed, (self.text, self.ends, self.folder)
-
-    def __len__(self) -> int:
-        return len(self.ends)
+    __slots__ = ()
+    folder: str | None
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -108,25 +88,90 @@ class FileTable(Sequence[str]):
     def __getitem__(self, index: slice) -> list[str]: ...
     def __getitem__(self, index: int | slice) -> str | list[str]:
         if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        found = self._cache.get(index)
-        return self._find(index) if found is None else found
+            return [self._at(i) for i in range(*index.indices(len(self)))]
+        return self._at(index)
 
-    def written(self, index: int) -> str:
+    def _at(self, index: int) -> str:
+        raise NotImplementedError
+
+    def name(self, index: int) -> str:
         """Name of a file as the document has it."""
-        if not 0 <= index < len(self.ends):
-            raise IndexError(f"file {index} of {len(self.ends)}")
-        start = int(self.ends[index - 1]) if index else 0
-        return self.text[start : int(self.ends[index])].decode()
+        raise NotImplementedError
 
     def places(self, index: int) -> tuple[str, ...]:
         """Every place where a file may lie, for the message when it lies in none."""
-        return places(self.written(index), self.folder)
+        return places(self.name(index), self.folder)
 
-    def _find(self, index: int) -> str:
+    def _resolve(self, index: int) -> str:
         candidates = self.places(index)
-        url = next(filter(os.path.exists, candidates), candidates[0]) if candidates[1:] else candidates[0]
-        if len(self._cache) >= MAX_CACHED:
-            self._cache.clear()
-        self._cache[index] = url
+        return next(filter(os.path.exists, candidates), candidates[0]) if candidates[1:] else candidates[0]
+
+
+class FileTable(_Files):
+    """Files by id, relative ones resolved when first asked for.
+
+    Parameters
+    ----------
+    written : list of str
+        As the document names them, after templates.
+    folder : str or None
+        Folder of the document; None where it came from no address.
+    """
+
+    __slots__ = ("folder", "resolved", "written")
+
+    def __init__(self, written: list[str], folder: str | None = None) -> None:
+        self.written, self.folder = written, folder
+        self.resolved: list[str | None] = (
+            list(written) if folder is None else [None if is_relative(url) else url for url in written]
+        )
+
+    def __len__(self) -> int:
+        return len(self.written)
+
+    def _at(self, index: int) -> str:
+        url = self.resolved[index]
+        if url is None:
+            url = self.resolved[index] = self._resolve(index)
         return url
+
+    def name(self, index: int) -> str:
+        """Name of a file as the document has it."""
+        return self.written[index]
+
+
+class PackedFiles(_Files):
+    """The same for sets with a file per chunk: a name is a `str` only while it is used.
+
+    Parameters
+    ----------
+    text : bytes
+        The names one after another, in UTF-8.
+    ends : (n,) int64
+        Where each name ends in `text`.
+    folder : str or None
+        Folder of the document; None where it came from no address.
+    """
+
+    __slots__ = ("ends", "folder", "text")
+
+    def __init__(self, text: bytes, ends: NDArray[np.int64], folder: str | None = None) -> None:
+        self.text, self.ends, self.folder = text, ends, folder
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def _at(self, index: int) -> str:
+        return self._resolve(index)
+
+    def name(self, index: int) -> str:
+        """Name of a file as the document has it."""
+        index = range(len(self.ends))[index]
+        start = int(self.ends[index - 1]) if index else 0
+        return self.text[start : int(self.ends[index])].decode()
+
+
+def file_table(text: bytes, ends: NDArray[np.int64], folder: str | None) -> FileTable | PackedFiles:
+    """Table of files whose names lie one after another in `text`; name k ends at `ends[k]`."""
+    packed = PackedFiles(text, ends, folder)
+    return packed if len(ends) > MAX_LISTED else FileTable([packed.name(k) for k in range(len(ends))], folder)

@@ -12,7 +12,7 @@ import numpy as np
 from zaro._core.scan import Scanner
 from zaro.errors import ReferenceSetError
 from zaro.references.contents import Contents
-from zaro.references.files import FileTable
+from zaro.references.files import file_table
 from zaro.references.layout import METADATA_NAMES, split_key
 from zaro.references.options import Options
 from zaro.references.scanning import Scanned, Source, scan_document
@@ -36,7 +36,7 @@ def _read(source: Source, name: str, folder: str | None) -> Contents:
     if scanned.scanner.version[0]:
         fields = {field: _field(raw, field, name) for field, raw in scanned.scanner.fields().items()}
         _check_version(fields.get("version"), name)
-    return scanned.contents(FileTable.packed(*scanned.scanner.files(), folder))
+    return scanned.contents(file_table(*scanned.scanner.files(), folder))
 
 
 def _field(raw: bytes, field: str, name: str) -> Any:
@@ -72,7 +72,7 @@ def read_mapping(document: Mapping[str, Any], *, name: str = "", folder: str | N
         for path, layout in scanned.gather().items() if documents else ():
             scanned.declare(path, layout)
     scanned.close()
-    return scanned.contents(FileTable.packed(*scanned.scanner.files(), folder))
+    return scanned.contents(file_table(*scanned.scanner.files(), folder))
 
 
 def _put(scanner: Scanner, key: str, value: Any) -> None:

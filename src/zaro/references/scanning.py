@@ -13,7 +13,7 @@ import numpy as np
 from zaro._core import scan
 from zaro.errors import ReferenceSetError
 from zaro.references.contents import DENSE_SHARE, Contents, Reference, Rows, make_table
-from zaro.references.files import FileTable
+from zaro.references.files import FileTable, PackedFiles
 from zaro.references.layout import ChunkLayout, array_layouts, layout_of, split_key
 from zaro.references.table import ABSENT, INLINE, WHOLE, DenseTable, Table
 
@@ -89,7 +89,9 @@ class Scanned:
             place = f"the object that begins with {raw[:40]!r}"
             raise ReferenceSetError(self.scanner.name, place, f"is no JSON: {err}") from None
 
-    def entry(self, file_id: int, offset: int, length: int, files: FileTable) -> Reference | None:
+    def entry(
+        self, file_id: int, offset: int, length: int, files: FileTable | PackedFiles
+    ) -> Reference | None:
         """One loose entry as the mapping shows it."""
         if file_id == ABSENT:
             return None
@@ -101,7 +103,7 @@ class Scanned:
         """Rows of one array in the order of the document."""
         return Rows(*self.scanner.rows(self.numbers[path]))
 
-    def table(self, path: str, files: FileTable) -> Table:
+    def table(self, path: str, files: FileTable | PackedFiles) -> Table:
         """Lay the rows of one array out, and set the scanner's memory of them free."""
         number, nchunks = self.numbers[path], self.layouts[path].nchunks
         n = self.scanner.count(number)
@@ -121,7 +123,7 @@ class Scanned:
             self.inline += text
         return rows
 
-    def contents(self, files: FileTable) -> Contents:
+    def contents(self, files: FileTable | PackedFiles) -> Contents:
         """Make the tables, and the few entries that are in none."""
         contents = Contents(metadata=self.metadata, layouts=self.layouts)
         for path in self.layouts:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zaro.references.contents import Contents, Reference, reference_at
-from zaro.references.files import FileTable, folder_of, is_local, local_path
-from zaro.references.layout import ChunkLayout, join_path
-from zaro.references.options import Missing, Options
+from zaro._core.key import KeyIndex
+from zaro.options import Options
+from zaro.references.contents import Contents, Reference
+from zaro.references.files import folder_of, is_local, local_path
+from zaro.references.layout import ChunkLayout
+from zaro.references.lookup import explain, key_index, listed_keys, references_of
+from zaro.references.stats import ArrayStats, array_stats
 from zaro.references.table import Located, Table
 
 __all__ = ["ArrayReferences", "References"]
+
+Format = Literal["json", "parquet", "generator"]
 
 FORMATS: Mapping[str, str] = {
     "json": "zaro.references.json",
@@ -26,6 +32,8 @@ FORMATS: Mapping[str, str] = {
     "generator": "zaro.references.generator",
 }
 """Module of each format: `read(address, *, options, folder) -> Contents` and `write(refs, target, **how)`."""
+WRITERS: Mapping[str, str] = {"json": "zaro.references.writing"}
+"""Modules that write a format, where they are not the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,6 @@ class References(Mapping[str, "Reference"]):
         self.contents = contents
         self.options = options or Options()
         self.address = address
-        self._length: int | None = None
 
     @classmethod
     def open(
@@ -75,12 +82,28 @@ class References(Mapping[str, "Reference"]):
         storage_options: Mapping[str, Any] | None = None,
         remote_protocol: str | None = None,
         remote_options: Mapping[str, Any] | None = None,
-        allow_targets: list[str] | None = None,
-        missing: Missing = "fill",
-        timeout: float | None = None,
+        allow_targets: Sequence[str] | None = None,
+        missing: Literal["fill", "warn", "raise"] = "fill",
+        timeout: float = 60.0,
     ) -> References:
-        """Open a reference set: a path or URL of a document, its bytes, or a `dict` of references."""
-        options = Options(
+        """Open a reference set.
+
+        Parameters
+        ----------
+        target : path, URL, bytes, mapping or References
+            Address of a JSON document (`.json`, `.json.gz`, `.json.zst`) or of a Parquet folder; the
+            bytes of a document; or a document that is parsed already.
+        storage_options, remote_protocol, remote_options, allow_targets, missing, timeout
+            As everywhere, see `zaro.options.Options`. All but the first are for whoever reads the files.
+
+        Raises
+        ------
+        ReferenceSetError
+            The document is broken; says at which byte and key.
+        StoreError
+            There is no document.
+        """
+        options = Options.of(
             storage_options=storage_options,
             remote_protocol=remote_protocol,
             remote_options=remote_options,
@@ -141,36 +164,91 @@ class References(Mapping[str, "Reference"]):
             )
         return table.locate(wanted)
 
+    def stats(self) -> dict[str, ArrayStats]:
+        """Count, per array: chunks, present, absent, inline, bytes, files, gfactor.
+
+        Linear in the chunks that exist. `bytes` leaves out whole files, whose size no set knows.
+        """
+        return {path: array_stats(table) for path, table in self.contents.tables.items()}
+
+    def explain(self, key: str) -> str:
+        """Say in a sentence where a key leads, whether it exists or not."""
+        return explain(self.contents, key)
+
+    def save(
+        self,
+        target: str | os.PathLike[str],
+        format: Format | None = None,  # noqa: A002 - the name that the contract gives it
+        **how: Any,
+    ) -> None:
+        """Write the set to an address, at once or not at all.
+
+        Parameters
+        ----------
+        target : path
+            Ending in `.json`, `.json.gz` or `.json.zst` for JSON, `.parquet` or `.parq` for Parquet.
+        format : {"json", "parquet", "generator"}, optional
+            By default what the name says. A generator document is JSON too, so it must be asked for.
+        **how
+            Options of the format: `record_size` (parquet), `compact` (generator).
+        """
+        name = os.fspath(target)
+        chosen = format or _format_of(name)
+        if chosen not in FORMATS:
+            raise ValueError(f"format={format!r}; there are {', '.join(FORMATS)}")
+        import_module(WRITERS.get(chosen, FORMATS[chosen])).write(self, name, **how)
+
     # the mapping
 
-    def __getitem__(self, key: str) -> Reference:
-        contents = self.contents
-        if (document := contents.metadata.get(key)) is not None:
-            return document
-        place = contents.chunk(key)
-        if place is not None and (found := reference_at(contents.tables[place[0]], place[1])) is not None:
-            return found
-        return self._resolved(contents.other[key])
+    @cached_property
+    def _index(self) -> KeyIndex:
+        return key_index(self.contents)
 
-    def _resolved(self, reference: Reference) -> Reference:
-        if isinstance(reference, bytes) or self.address is None:
-            return reference
-        return [FileTable([str(reference[0])], folder_of(self.address))[0], *reference[1:]]
+    def __getitem__(self, key: str) -> Reference:
+        found = self._index.reference(key)
+        if found is not None:
+            return found
+        document = self.contents.metadata.get(key)
+        return document if document is not None else self.contents.other[key]
+
+    def __contains__(self, key: object) -> bool:
+        if not isinstance(key, str):
+            return False
+        contents = self.contents
+        return key in contents.metadata or key in contents.other or self._index.reference(key) is not None
 
     def __iter__(self) -> Iterator[str]:
         contents = self.contents
         yield from contents.metadata
         for path, layout in contents.layouts.items():
-            for chunk in contents.tables[path].listed().tolist():
-                yield join_path(path, layout.name(chunk))
+            yield from listed_keys(path, layout, contents.tables[path])
         yield from contents.other
 
+    def items(self) -> ItemsView[str, Reference]:
+        """Keys and references; a chunk's are made when they are asked for, and not kept."""
+        return _Items(self)
+
     def __len__(self) -> int:
-        if self._length is None:
-            contents = self.contents
-            chunks = sum(len(table.listed()) for table in contents.tables.values())
-            self._length = len(contents.metadata) + len(contents.other) + chunks
         return self._length
+
+    @cached_property
+    def _length(self) -> int:
+        contents = self.contents
+        chunks = sum(len(table.listed()) for table in contents.tables.values())
+        return len(contents.metadata) + len(contents.other) + chunks
+
+
+class _Items(ItemsView[str, Reference]):
+    def __init__(self, refs: References) -> None:
+        super().__init__(refs)
+        self._contents = refs.contents
+
+    def __iter__(self) -> Iterator[tuple[str, Reference]]:
+        contents = self._contents
+        yield from contents.metadata.items()
+        for path, layout in contents.layouts.items():
+            yield from references_of(path, layout, contents.tables[path])
+        yield from contents.other.items()
 
 
 def _rebuild(what: str | Contents, options: Options) -> References:

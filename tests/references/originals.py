@@ -78,7 +78,9 @@ references = st.one_of(
     st.tuples(urls).map(list),
     texts,
     st.none(),
-    st.dictionaries(st.text("ab", max_size=2), st.sampled_from([1, 2.5, "x", None, [1], float("inf")]), max_size=2),
+    st.dictionaries(
+        st.text("ab", max_size=2), st.sampled_from([1, 2.5, "x", None, [1], float("inf")]), max_size=2
+    ),
 )
 paths = st.sampled_from(["", "x", "y", "g/x", "2020", "g/2020/c", "c"])
 
@@ -103,8 +105,11 @@ def arrays(draw):
     for index in draw(st.lists(st.tuples(*[st.integers(0, n + 1) for n in grid]), max_size=8)):
         parts = [*([lead] if lead else []), *map(str, index)]
         keys.append(start + (separator.join(parts) or "0"))
-    keys += draw(st.lists(st.sampled_from(["0", "00", "0.0", "c", "c/0", "c.0", "1/0", "-1", "x"]), max_size=2).map(
-        lambda names: [start + name for name in names]))
+    keys += draw(
+        st.lists(st.sampled_from(["0", "00", "0.0", "c", "c/0", "c.0", "1/0", "-1", "x"]), max_size=2).map(
+            lambda names: [start + name for name in names]
+        )
+    )
     return start + name, document, keys
 
 
@@ -113,7 +118,9 @@ def reference_sets(draw):
     """A mapping of references: arrays before or after their chunks, and other files."""
     entries = []
     for key, document, keys in draw(st.lists(arrays(), max_size=3)):
-        entries.append((key, draw(st.sampled_from([document, json.dumps(document), json.dumps(document, indent=1)]))))
+        entries.append(
+            (key, draw(st.sampled_from([document, json.dumps(document), json.dumps(document, indent=1)])))
+        )
         entries += [(key, draw(references)) for key in keys]
     others = st.sampled_from([".zgroup", "x/.zattrs", "a.txt", "g/b", "1", "x/y/z/0.0", "é", "", "/", "//0"])
     entries += draw(st.lists(st.tuples(others, references), max_size=4))
