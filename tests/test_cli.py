@@ -112,6 +112,7 @@ def test_read_prints_values(archive, capsys):
         (["read", "{refs}", "tas", "--select", "99"], "99"),
         (["read", "{refs}", "tas", "--select", "x"], "--select 'x'"),
         (["read", "{refs}", "lat", "-o", "{refs}/no/such.npy"], "such.npy"),
+        (["read", "{refs}", "lat", "--timeout", "0"], "timeout=0.0"),
     ],
 )
 def test_an_error_is_one_line(archive, capsys, words, told):
@@ -126,6 +127,16 @@ def test_an_error_is_one_line(archive, capsys, words, told):
 def test_debug_shows_where_an_error_arose(archive):
     with pytest.raises(zaro.ZaroError):
         cli.main(["info", str(archive.references), "salt", "--debug"])
+
+
+def test_an_error_of_ours_is_one_line_too(monkeypatch, capsys):
+    def broken(target, **options):
+        raise KeyError("no\nsense")
+
+    monkeypatch.setattr(zaro, "list", broken)
+    code, _, err = run(capsys, "ls", "x")
+    assert code == 1
+    assert err == "zaro: KeyError: 'no\\nsense' (--debug shows where)\n"
 
 
 def test_options_reach_the_library(archive, capsys):

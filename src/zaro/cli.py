@@ -276,11 +276,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `zaro ls ... | head`: the reader has gone, and so do we
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (zaro.ZaroError, OSError, ImportError, MemoryError) as error:
+    except Exception as error:  # whatever it is, a shell wants one line of it
         if options.debug:
             raise
-        print(f"zaro: {error}", file=sys.stderr)
+        print(f"zaro: {_one_line(error)}", file=sys.stderr)
         return 1
+
+
+def _one_line(error: Exception) -> str:
+    told = " ".join(str(error).split())
+    expected = isinstance(error, zaro.ZaroError | OSError | ImportError | ValueError)
+    return told if expected and told else f"{type(error).__name__}: {told} (--debug shows where)"
 
 
 def _exit() -> NoReturn:
