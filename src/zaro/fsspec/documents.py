@@ -1,0 +1,143 @@
+"""What `fo` may be, and the references in it: columns where it is a document, a mapping where it is one."""
+
+from __future__ import annotations
+
+import base64
+import json as standard_json
+import os
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import fsspec  # type: ignore[import-untyped]
+from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
+
+from zaro.references import json
+from zaro.references.contents import Reference
+from zaro.references.files import folder_of
+from zaro.references.options import Options
+from zaro.references.set import References
+
+try:
+    from ujson import dumps  # what fsspec spells objects with, where it is installed
+except ImportError:
+    from json import dumps
+
+__all__ = ["Document", "as_bytes", "dumps", "open_document", "spelled", "text_of"]
+
+_PARQUET_ENDINGS = ("parq", "parquet", "/")
+
+
+@dataclass(slots=True)
+class Document:
+    """References that were opened.
+
+    Attributes
+    ----------
+    columns : callable or None
+        Opens them in columns, where they came as a document.
+    mapping : mutable mapping or None
+        The references themselves, where they came as a mapping.
+    templates : dict
+        Templates of a mapping, with what overrides them.
+    folder : str or None
+        Folder that the document lies in; None where it came from no address.
+    """
+
+    columns: Callable[[], References] | None = None
+    mapping: MutableMapping[str, Any] | None = None
+    templates: dict[str, Any] = field(default_factory=dict)
+    folder: str | None = None
+
+
+def open_document(
+    fo: Any,
+    *,
+    options: Mapping[str, Any],
+    target: str | None,
+    template_overrides: Mapping[str, Any] | None,
+    lazy: Callable[[str, Any], MutableMapping[str, Any]],
+) -> Document:
+    """Open whatever `fo` is: a mapping, References, a JSON document or a folder of Parquet files.
+
+    Parameters
+    ----------
+    options : mapping
+        For the file system of the document; `protocol` is among them.
+    lazy : callable
+        Opens a folder of Parquet files, given its path and file system.
+    """
+    if isinstance(fo, References):
+        return Document(columns=lambda: fo)
+    if not isinstance(fo, str | os.PathLike):
+        return _of_mapping(fo, template_overrides)
+    fo = os.fspath(fo)
+    fs, path = fsspec.core.url_to_fs(fo, **options)
+    if ".json" not in path and (fo.endswith(_PARQUET_ENDINGS) or fs.isdir(path)):
+        return Document(mapping=lazy(path, fs))
+    folder = folder_of(fs.unstrip_protocol(path)) if "::" not in fo else None
+    if template_overrides or target is not None:
+        with fsspec.open(fo, "rb", **options) as file:
+            found = _of_mapping(standard_json.load(file), template_overrides)
+        found.folder = folder
+        return found
+    return Document(columns=_once(lambda: _read(fo, fs, path, options)), folder=folder)
+
+
+def _once(opener: Callable[[], References]) -> Callable[[], References]:
+    opened = opener()
+    return lambda: opened
+
+
+def _read(fo: str, fs: Any, path: str, options: Mapping[str, Any]) -> References:
+    """Read a document into columns; its relative paths stay as written."""
+    if type(fs) is LocalFileSystem and not options.get("compression"):
+        os.stat(path)  # fsspec's error, where there is no such file
+        return References(json.read(path, options=Options(), folder=None))
+    with fsspec.open(fo, "rb", **options) as file:
+        return References(json.read_bytes(file.read(), name=fo))
+
+
+def _of_mapping(fo: Any, template_overrides: Mapping[str, Any] | None) -> Document:
+    version = fo.get("version", None)
+    if version is None and not isinstance(fo.get("refs"), Mapping):
+        return Document(mapping=_plain(fo) if isinstance(fo, dict) else fo)
+    if version not in (None, 1):
+        raise ValueError(f"Unknown reference spec version: {version}")
+    templates = {**(fo.get("templates") or {}), **(template_overrides or {})}
+    if not templates and not fo.get("gen"):
+        return Document(mapping=_plain(fo.get("refs") or {}))
+    document = {**fo, "version": 1, "templates": templates}
+    return Document(columns=lambda: References.open(document), templates=templates)
+
+
+def _plain(refs: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: dumps(value) if isinstance(value, dict) else value for key, value in refs.items()}
+
+
+# ---- references as fsspec shows them -----------------------------------------------------------
+
+
+def as_bytes(value: Any) -> bytes | None:
+    """Bytes that stand in a set itself; None for a reference to a file."""
+    if isinstance(value, str):
+        value = value.encode()
+    elif hasattr(value, "to_bytes"):
+        value = value.to_bytes()
+    if not isinstance(value, bytes | bytearray | memoryview):
+        return None
+    raw = bytes(value)
+    return base64.b64decode(raw[7:]) if raw.startswith(b"base64:") else raw
+
+
+def spelled(references: Mapping[str, Reference]) -> Iterator[tuple[str, Any]]:
+    """References as a document has them: bytes as text, or as base64 where they are none."""
+    for key, value in references.items():
+        yield key, text_of(value) if isinstance(value, bytes) else value
+
+
+def text_of(raw: bytes) -> str:
+    """Spell bytes as a document does."""
+    if raw.isascii() and not raw.startswith(b"base64:"):
+        return raw.decode("ascii")
+    return "base64:" + base64.b64encode(raw).decode()

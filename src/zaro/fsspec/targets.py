@@ -1,0 +1,189 @@
+"""The file systems that references point into, by protocol and by URL prefix."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import fsspec  # type: ignore[import-untyped]
+from fsspec.core import split_protocol, url_to_fs  # type: ignore[import-untyped]
+from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper  # type: ignore[import-untyped]
+from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
+
+from zaro.errors import StoreError
+from zaro.options import Options
+from zaro.references.files import is_local, places
+
+__all__ = ["FileSystems", "make_filesystems"]
+
+_LOCAL = (None, "file", "local")
+
+
+class FileSystems(dict[str | None, Any]):
+    """File systems by protocol, None for URLs that spell none; further ones are made when first asked for.
+
+    Attributes
+    ----------
+    asynchronous : bool
+        For those that are made here.
+    prefixes : dict
+        Options by URL prefix, the longest that fits counts.
+    folder : str or None
+        Folder of the document, for relative paths.
+    guarded : bool
+        Whether the document came from afar, and nobody said that it may reach local files.
+    """
+
+    def __init__(self, *, asynchronous: bool = False, folder: str | None = None) -> None:
+        super().__init__()
+        self.asynchronous, self.folder = asynchronous, folder
+        self.prefixes: dict[str, Any] = {}
+        self.guarded = False
+        self._by_prefix: dict[str, Any] = {}
+
+    def __missing__(self, protocol: str | None) -> Any:
+        found = self[protocol] = self._make(protocol, self._options(f"{protocol}://"))
+        return found
+
+    def _make(self, protocol: str | None, options: Mapping[str, Any]) -> Any:
+        given = dict(options)
+        if fsspec.get_filesystem_class(protocol).async_impl:
+            given.setdefault("asynchronous", self.asynchronous)
+        return wrapped(fsspec.filesystem(protocol, **given), self.asynchronous)
+
+    def _options(self, url: str) -> dict[str, Any]:
+        return Options(remote_options=self.prefixes).for_url(url) if self.prefixes else {}
+
+    def of(self, url: str) -> tuple[Any, str]:
+        """File system of a URL, and the path by which that file system knows it.
+
+        Raises
+        ------
+        StoreError
+            A set from afar names a file of this machine.
+        """
+        if self.folder is not None and isinstance(self._plain(None), LocalFileSystem):
+            url = self._resolved(url)
+        if "::" in url:
+            self._check(url, url.rsplit("::", 1)[1])
+            fs, path = url_to_fs(url)
+            return wrapped(fs, self.asynchronous), path
+        fs = self._by_url(url)
+        if isinstance(getattr(fs, "sync_fs", fs), LocalFileSystem):
+            self._check(url, url)
+        return fs, url
+
+    def _by_url(self, url: str) -> Any:
+        protocol = split_protocol(url)[0]
+        prefix = max((one for one in self.prefixes if url.startswith(one)), key=len, default=None)
+        if prefix is None:
+            return self[protocol]
+        if prefix not in self._by_prefix:
+            given = self.prefixes[prefix]
+            is_options = isinstance(given, Mapping)
+            self._by_prefix[prefix] = self._make(protocol, given) if is_options else given
+        return self._by_prefix[prefix]
+
+    def _plain(self, protocol: str | None) -> Any:
+        fs = self.get(protocol)
+        return getattr(fs, "sync_fs", fs)
+
+    def _resolved(self, url: str) -> str:
+        """A relative path as a file beside the document or, failing that, below the working directory."""
+        candidates = places(url, self.folder)
+        return next(filter(os.path.exists, candidates), candidates[0]) if candidates[1:] else candidates[0]
+
+    def _check(self, url: str, place: str) -> None:
+        if self.guarded and is_local(place):
+            raise StoreError(
+                url,
+                "a reference set from afar may not read this machine's files; "
+                "allow it with remote_protocol='file' if you trust it",
+            )
+
+
+def wrapped(fs: Any, asynchronous: bool) -> Any:
+    """Return a file system that can be awaited.
+
+    Raises
+    ------
+    ValueError
+        It can, but only in the other way of the two.
+    """
+    if not fs.async_impl:
+        return AsyncFileSystemWrapper(fs, asynchronous=asynchronous)
+    if bool(asynchronous) != bool(fs.asynchronous):
+        raise ValueError("Reference-FS's target filesystem must have same value of asynchronous")
+    return fs
+
+
+def make_filesystems(
+    fs: Any,
+    remote_protocol: str | None,
+    remote_options: Mapping[str, Any] | None,
+    *,
+    templates: Iterable[Any],
+    first_url: str | None,
+    asynchronous: bool,
+    folder: str | None,
+) -> FileSystems:
+    """Make the file systems that the arguments of a reference file system name.
+
+    Parameters
+    ----------
+    fs
+        A file system, or a dict of protocol (or URL prefix) to file system or to options for one.
+    remote_protocol, remote_options
+        For URLs without protocol, and for the first protocol that is met; options may be a dict of
+        URL prefix to options instead.
+    templates, first_url
+        Where the protocol is looked for if nobody names one.
+    """
+    found = FileSystems(asynchronous=asynchronous, folder=folder)
+    named: set[str | None] = {remote_protocol} if remote_protocol else set()
+    if isinstance(fs, Mapping):
+        named |= set(fs)
+        _take_all(found, fs)
+    else:
+        options: Mapping[str, Any] = remote_options or {}
+        if isinstance(options, Mapping) and any("://" in key for key in options):
+            found.prefixes, options = dict(options), {}
+        if fs is not None:
+            remote_protocol = fs.protocol if isinstance(fs.protocol, str) else fs.protocol[0]
+            named.add(remote_protocol)
+            found[remote_protocol] = fs
+        protocols = [remote_protocol] if remote_protocol else _protocols(templates, first_url)
+        for protocol in protocols:
+            if protocol not in found:
+                fs = found[protocol] = fsspec.filesystem(
+                    protocol, **(found._options(f"{protocol}://") or options)
+                )
+        found[None] = fs or fsspec.filesystem("file")
+        for key, one in found.items():
+            found[key] = wrapped(one, asynchronous)
+    afar = folder is not None and "://" in folder and not folder.startswith("memory://")
+    found.guarded = afar and not named & set(_LOCAL)
+    return found
+
+
+def _take_all(found: FileSystems, given: Mapping[Any, Any]) -> None:
+    for key, one in given.items():
+        if key is not None and "://" in key:
+            found.prefixes[key] = one
+        elif isinstance(one, Mapping):
+            found[key] = fsspec.filesystem((key or "file").split(":", 1)[0], **one)
+        else:
+            found[key] = one
+    if None not in found:
+        found[None] = fsspec.filesystem("file")
+
+
+def _protocols(templates: Iterable[Any], first_url: str | None) -> list[str | None]:
+    """Protocols of templates; that of the first reference if they have none."""
+    texts = [one() if callable(one) else one for one in templates]
+    found = [split_protocol(text)[0] for text in texts if isinstance(text, str)]
+    known: list[str | None] = [protocol for protocol in dict.fromkeys(found) if protocol]
+    if not known and first_url is not None:
+        known = [split_protocol(first_url)[0]]
+    return known
