@@ -15,7 +15,7 @@ from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-
 from zaro.references import json
 from zaro.references.contents import Reference
 from zaro.references.files import folder_of
-from zaro.references.options import Options
+from zaro.options import Options
 from zaro.references.set import References
 
 try:

@@ -14,7 +14,7 @@ from zaro.errors import ReferenceSetError
 from zaro.references.contents import Contents
 from zaro.references.files import file_table
 from zaro.references.layout import METADATA_NAMES, split_key
-from zaro.references.options import Options
+from zaro.options import Options
 from zaro.references.scanning import Scanned, Source, scan_document
 from zaro.references.sources import is_packed, open_document
 

@@ -29,7 +29,7 @@ from zaro.references.contents import Contents
 from zaro.references.files import FileTable, is_local, is_relative, local_path
 from zaro.references.json import read_mapping
 from zaro.references.layout import join_path
-from zaro.references.options import Options
+from zaro.options import Options
 from zaro.references.partition import Partition, open_partition, read_rows
 from zaro.references.table import ABSENT, INLINE, Ids, Located
 
