@@ -3,7 +3,7 @@
 #include <string.h>
 
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include <emmintrin.h>
 #endif
 
 /* Elements [first, count) of an unshuffle; the rest was done by a faster variant. */
@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) size_t unshuffle_by_16(const uint8_
 }
 #endif
 
-bool zaro_unshuffle_sse2(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
+bool zaro_unshuffle_fast(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
 #if defined(__x86_64__)
     size_t count = n / width, first;
     switch (width) {
@@ -77,17 +77,12 @@ bool zaro_unshuffle_sse2(const uint8_t *in, uint8_t *out, size_t n, size_t width
 #endif
 }
 
-bool zaro_unshuffle_avx2(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
-    (void)in, (void)out, (void)n, (void)width;
-    return false;
-}
-
 void zaro_unshuffle(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
     if (n == 0)
         return;
     if (width == 1)
         memcpy(out, in, n);
-    else if (!zaro_unshuffle_avx2(in, out, n, width) && !zaro_unshuffle_sse2(in, out, n, width))
+    else if (!zaro_unshuffle_fast(in, out, n, width))
         zaro_unshuffle_plain(in, out, n, width);
 }
 

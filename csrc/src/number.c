@@ -238,18 +238,20 @@ static void sum_bools(uint64_t *v, size_t n, uint64_t *sum) {
 
 /* The first value starts the sum: 0.0 + -0.0 would lose its sign. */
 static void sum_floats(uint8_t width, double *v, size_t n, double *sum, bool first) {
-    size_t k = 0;
-    if (first)
-        *sum = v[k++];
-    for (; k < n; k++) {
-        if (width == 8)
-            *sum += v[k];
-        else
-            *sum = (double)((float)*sum + (float)v[k]);
+    float narrow = (float)(first ? v[0] : *sum);
+    *sum = first ? v[0] : *sum;
+    for (size_t k = first; k < n; k++) {
+        if (width == 8) {
+            v[k] = *sum += v[k];
+            continue;
+        }
+        narrow += (float)v[k];
         if (width == 2)
-            *sum = half_to_double(double_to_half(*sum));
-        v[k] = *sum;
+            narrow = (float)half_to_double(double_to_half((double)narrow));
+        v[k] = (double)narrow;
     }
+    if (width != 8)
+        *sum = (double)narrow;
 }
 
 /* Bring a run into the range of another type, rounding and wrapping as it does. */
