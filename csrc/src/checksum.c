@@ -10,12 +10,15 @@
  * stand for a table of 256 entries, and the compiler fills it in. Table k holds the CRC of a byte that
  * k zeros follow, so that eight bytes are summed at once. */
 #define BIT(i, b, value) (((i) >> (b)) & 1u ? (value) : 0u)
-#define ENTRY(i, b0, b1, b2, b3, b4, b5, b6, b7)                                                            \
-    (BIT(i, 0, b0) ^ BIT(i, 1, b1) ^ BIT(i, 2, b2) ^ BIT(i, 3, b3) ^ BIT(i, 4, b4) ^ BIT(i, 5, b5) ^        \
-     BIT(i, 6, b6) ^ BIT(i, 7, b7))
-#define ROW4(i, ...) ENTRY(i, __VA_ARGS__), ENTRY((i) + 1, __VA_ARGS__), ENTRY((i) + 2, __VA_ARGS__), ENTRY((i) + 3, __VA_ARGS__)
-#define ROW16(i, ...) ROW4(i, __VA_ARGS__), ROW4((i) + 4, __VA_ARGS__), ROW4((i) + 8, __VA_ARGS__), ROW4((i) + 12, __VA_ARGS__)
-#define ROW64(i, ...) ROW16(i, __VA_ARGS__), ROW16((i) + 16, __VA_ARGS__), ROW16((i) + 32, __VA_ARGS__), ROW16((i) + 48, __VA_ARGS__)
+#define ENTRY(i, b0, b1, b2, b3, b4, b5, b6, b7)                                                                     \
+    (BIT(i, 0, b0) ^ BIT(i, 1, b1) ^ BIT(i, 2, b2) ^ BIT(i, 3, b3) ^ BIT(i, 4, b4) ^ BIT(i, 5, b5) ^ BIT(i, 6, b6) ^ \
+     BIT(i, 7, b7))
+#define ROW4(i, ...) \
+    ENTRY(i, __VA_ARGS__), ENTRY((i) + 1, __VA_ARGS__), ENTRY((i) + 2, __VA_ARGS__), ENTRY((i) + 3, __VA_ARGS__)
+#define ROW16(i, ...) \
+    ROW4(i, __VA_ARGS__), ROW4((i) + 4, __VA_ARGS__), ROW4((i) + 8, __VA_ARGS__), ROW4((i) + 12, __VA_ARGS__)
+#define ROW64(i, ...) \
+    ROW16(i, __VA_ARGS__), ROW16((i) + 16, __VA_ARGS__), ROW16((i) + 32, __VA_ARGS__), ROW16((i) + 48, __VA_ARGS__)
 #define TABLE(...) {ROW64(0u, __VA_ARGS__), ROW64(64u, __VA_ARGS__), ROW64(128u, __VA_ARGS__), ROW64(192u, __VA_ARGS__)}
 
 static const uint32_t crc32c_table[8][256] = {
