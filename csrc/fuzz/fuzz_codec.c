@@ -28,8 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     for (size_t k = 0; k < n_step; k++) {
         const uint8_t *from = data + 1 + 4 * k;
-        step[k] = (zaro_step){(zaro_step_kind)(from[0] % ZARO_STEP_KINDS), from[1] % 17, type_of(from[2]),
-                              type_of(from[3]), 0.5, 3};
+        step[k] = (zaro_step){
+            (zaro_step_kind)(from[0] % ZARO_STEP_KINDS), from[1] % 17, type_of(from[2]), type_of(from[3]), 0.5, 3};
     }
     size_t decoded = (size_t)(data[head - 2] << 8 | data[head - 1]), n = size - head;
     bool exact;

@@ -60,13 +60,13 @@ const char *zaro_blosc_version(const zaro_blosc *blosc) { return blosc ? blosc->
 enum {
     HEADER = 16,
     EXTENDED_HEADER = 32,
-    LAST_VERSION = 6,  /* chunk formats: 2 is Blosc 1, 3..6 are Blosc 2 */
-    SHUFFLE = 0x01,    /* with BITSHUFFLE: the header is extended */
+    LAST_VERSION = 6, /* chunk formats: 2 is Blosc 1, 3..6 are Blosc 2 */
+    SHUFFLE = 0x01,   /* with BITSHUFFLE: the header is extended */
     MEMCPYED = 0x02,
     BITSHUFFLE = 0x04,
     DELTA = 0x08,
-    LAST_FILTER = 4,   /* none, shuffle, bit shuffle, delta, truncated precision */
-    LAZY = 0x08,       /* of blosc2_flags */
+    LAST_FILTER = 4, /* none, shuffle, bit shuffle, delta, truncated precision */
+    LAZY = 0x08,     /* of blosc2_flags */
     INSTRUMENTED = 0x80,
     SPECIAL_ZERO = 1,
     SPECIAL_NAN = 2,
@@ -94,7 +94,7 @@ static zaro_status check_extension(const uint8_t *in, header *head) {
     head->special = (flags >> 4) & 7;
     if (head->special == SPECIAL_VALUE)
         return head->cbytes > EXTENDED_HEADER && head->nbytes % (head->cbytes - EXTENDED_HEADER) == 0 ? ZARO_OK
-                                                                                                     : ZARO_HEADER;
+                                                                                                      : ZARO_HEADER;
     if (head->special == SPECIAL_NAN)
         return head->typesize == 4 || head->typesize == 8 ? ZARO_OK : ZARO_HEADER;
     return head->special <= SPECIAL_UNINIT ? ZARO_OK : ZARO_HEADER;

@@ -28,12 +28,17 @@ void zaro_decoder_free(zaro_decoder *decoder) {
 
 const char *zaro_codec_provider(zaro_step_kind kind, const zaro_blosc *blosc) {
     switch (kind) {
-    case ZARO_STEP_BLOSC: return zaro_blosc_version(blosc);
-    case ZARO_STEP_ZSTD: return zaro_zstd_version();
-    case ZARO_STEP_LZ4: return zaro_lz4_version();
+    case ZARO_STEP_BLOSC:
+        return zaro_blosc_version(blosc);
+    case ZARO_STEP_ZSTD:
+        return zaro_zstd_version();
+    case ZARO_STEP_LZ4:
+        return zaro_lz4_version();
     case ZARO_STEP_ZLIB:
-    case ZARO_STEP_GZIP: return zaro_deflate_version();
-    default: return kind < ZARO_STEP_KINDS ? "zaro" : NULL;
+    case ZARO_STEP_GZIP:
+        return zaro_deflate_version();
+    default:
+        return kind < ZARO_STEP_KINDS ? "zaro" : NULL;
     }
 }
 
@@ -52,20 +57,26 @@ static step_class class_of(const zaro_step *step) {
     case ZARO_STEP_ZSTD:
     case ZARO_STEP_LZ4:
     case ZARO_STEP_ZLIB:
-    case ZARO_STEP_GZIP: return COMPRESSED;
+    case ZARO_STEP_GZIP:
+        return COMPRESSED;
     case ZARO_STEP_CRC32C:
     case ZARO_STEP_CRC32C_START:
     case ZARO_STEP_CRC32_START:
     case ZARO_STEP_CRC32_END:
     case ZARO_STEP_ADLER32_START:
     case ZARO_STEP_ADLER32_END:
-    case ZARO_STEP_FLETCHER32: return CHECKED;
-    case ZARO_STEP_SHUFFLE: return MOVED;
-    case ZARO_STEP_SWAP: return SWAPPED;
+    case ZARO_STEP_FLETCHER32:
+        return CHECKED;
+    case ZARO_STEP_SHUFFLE:
+        return MOVED;
+    case ZARO_STEP_SWAP:
+        return SWAPPED;
     case ZARO_STEP_DELTA:
     case ZARO_STEP_SCALE:
-    case ZARO_STEP_ASTYPE: return CONVERTED;
-    default: return UNKNOWN;
+    case ZARO_STEP_ASTYPE:
+        return CONVERTED;
+    default:
+        return UNKNOWN;
     }
 }
 
@@ -90,11 +101,16 @@ static zaro_status enter(const zaro_step *step, amount *n) {
     case COMPRESSED:
         n->exact = false;
         return zaro_add_size(n->size, n->size / 8 + SLACK, &n->size) ? ZARO_OK : ZARO_OVERFLOW;
-    case CHECKED: return zaro_add_size(n->size, 4, &n->size) ? ZARO_OK : ZARO_OVERFLOW;
-    case MOVED: return step->width ? ZARO_OK : ZARO_RANGE;
-    case SWAPPED: return step->width && !(n->exact && n->size % step->width) ? ZARO_OK : ZARO_RANGE;
-    case CONVERTED: return enter_converted(step, n);
-    default: return ZARO_RANGE;
+    case CHECKED:
+        return zaro_add_size(n->size, 4, &n->size) ? ZARO_OK : ZARO_OVERFLOW;
+    case MOVED:
+        return step->width ? ZARO_OK : ZARO_RANGE;
+    case SWAPPED:
+        return step->width && !(n->exact && n->size % step->width) ? ZARO_OK : ZARO_RANGE;
+    case CONVERTED:
+        return enter_converted(step, n);
+    default:
+        return ZARO_RANGE;
     }
 }
 
@@ -164,11 +180,15 @@ zaro_status zaro_chain_sizes(const zaro_chain *chain, size_t decoded, size_t *st
 static uint32_t sum_of(zaro_step_kind kind, const uint8_t *in, size_t n) {
     switch (kind) {
     case ZARO_STEP_CRC32C:
-    case ZARO_STEP_CRC32C_START: return zaro_crc32c(in, n);
+    case ZARO_STEP_CRC32C_START:
+        return zaro_crc32c(in, n);
     case ZARO_STEP_CRC32_START:
-    case ZARO_STEP_CRC32_END: return zaro_crc32(in, n);
-    case ZARO_STEP_FLETCHER32: return zaro_fletcher32(in, n);
-    default: return zaro_adler32(in, n);
+    case ZARO_STEP_CRC32_END:
+        return zaro_crc32(in, n);
+    case ZARO_STEP_FLETCHER32:
+        return zaro_fletcher32(in, n);
+    default:
+        return zaro_adler32(in, n);
     }
 }
 
@@ -195,11 +215,16 @@ static zaro_status check(zaro_step_kind kind, run *bytes) {
 
 static zaro_decompress *decompressor(zaro_step_kind kind) {
     switch (kind) {
-    case ZARO_STEP_BLOSC: return zaro_blosc_decode;
-    case ZARO_STEP_ZSTD: return zaro_zstd_decode;
-    case ZARO_STEP_LZ4: return zaro_lz4_decode;
-    case ZARO_STEP_ZLIB: return zaro_zlib_decode;
-    default: return zaro_gzip_decode;
+    case ZARO_STEP_BLOSC:
+        return zaro_blosc_decode;
+    case ZARO_STEP_ZSTD:
+        return zaro_zstd_decode;
+    case ZARO_STEP_LZ4:
+        return zaro_lz4_decode;
+    case ZARO_STEP_ZLIB:
+        return zaro_zlib_decode;
+    default:
+        return zaro_gzip_decode;
     }
 }
 
@@ -211,10 +236,12 @@ static zaro_status convert(const zaro_step *step, run *bytes, uint8_t *to, size_
         return ZARO_LONG;
     *written = n * step->to.width;
     switch (step->kind) {
-    case ZARO_STEP_DELTA: return zaro_number_sum(step->from, step->to, bytes->data, to, n);
+    case ZARO_STEP_DELTA:
+        return zaro_number_sum(step->from, step->to, bytes->data, to, n);
     case ZARO_STEP_SCALE:
         return zaro_number_scale(step->from, step->to, step->scale, step->offset, bytes->data, to, n);
-    default: return zaro_number_convert(step->from, step->to, bytes->data, to, n);
+    default:
+        return zaro_number_convert(step->from, step->to, bytes->data, to, n);
     }
 }
 
@@ -223,20 +250,24 @@ static zaro_status apply(const zaro_step *step, zaro_decoder *decoder, run *byte
     size_t written = bytes->n;
     zaro_status status = ZARO_OK;
     switch (class_of(step)) {
-    case CHECKED: return check(step->kind, bytes);
+    case CHECKED:
+        return check(step->kind, bytes);
     case COMPRESSED:
         if (bytes->n == 0)
             return ZARO_SHORT;
         status = decompressor(step->kind)(decoder, bytes->data, bytes->n, to, room, &written);
         break;
-    case CONVERTED: status = convert(step, bytes, to, room, &written); break;
+    case CONVERTED:
+        status = convert(step, bytes, to, room, &written);
+        break;
     case MOVED:
     case SWAPPED:
         if (bytes->n > room)
             return ZARO_LONG;
         (step->kind == ZARO_STEP_SHUFFLE ? zaro_unshuffle : zaro_swap)(bytes->data, to, bytes->n, step->width);
         break;
-    default: return ZARO_RANGE;
+    default:
+        return ZARO_RANGE;
     }
     bytes->data = to;
     bytes->n = written;
@@ -268,8 +299,8 @@ static zaro_status run_step(const plan *p, size_t k, zaro_decoder *decoder, run 
     return status == ZARO_OK ? compare(bytes->n, p->size[k + 1]) : status;
 }
 
-zaro_status zaro_chain_decode(const zaro_chain *chain, zaro_decoder *decoder, const uint8_t *in, size_t n,
-                              uint8_t *out, size_t decoded, uint8_t *scratch, size_t *step) {
+zaro_status zaro_chain_decode(const zaro_chain *chain, zaro_decoder *decoder, const uint8_t *in, size_t n, uint8_t *out,
+                              size_t decoded, uint8_t *scratch, size_t *step) {
     plan p = {.chain = chain};
     zaro_status status = measure(chain, decoded, p.size, p.half);
     run bytes = {in, n, IN};

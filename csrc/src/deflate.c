@@ -10,10 +10,14 @@
 
 static zaro_status reason(enum libdeflate_result result) {
     switch (result) {
-    case LIBDEFLATE_SUCCESS: return ZARO_OK;
-    case LIBDEFLATE_SHORT_OUTPUT: return ZARO_SHORT;
-    case LIBDEFLATE_INSUFFICIENT_SPACE: return ZARO_LONG;
-    default: return ZARO_CORRUPT;
+    case LIBDEFLATE_SUCCESS:
+        return ZARO_OK;
+    case LIBDEFLATE_SHORT_OUTPUT:
+        return ZARO_SHORT;
+    case LIBDEFLATE_INSUFFICIENT_SPACE:
+        return ZARO_LONG;
+    default:
+        return ZARO_CORRUPT;
     }
 }
 
@@ -23,14 +27,16 @@ static bool ready(zaro_decoder *decoder) {
 
 static zaro_status zlib_stream(zaro_decoder *decoder, const uint8_t *in, size_t n, size_t *used, uint8_t *out,
                                size_t room, size_t *written) {
-    return ready(decoder) ? reason(libdeflate_zlib_decompress_ex(decoder->deflate_context, in, n, out, room, used, written))
-                          : ZARO_MEMORY;
+    return ready(decoder)
+               ? reason(libdeflate_zlib_decompress_ex(decoder->deflate_context, in, n, out, room, used, written))
+               : ZARO_MEMORY;
 }
 
 static zaro_status gzip_member(zaro_decoder *decoder, const uint8_t *in, size_t n, size_t *used, uint8_t *out,
                                size_t room, size_t *written) {
-    return ready(decoder) ? reason(libdeflate_gzip_decompress_ex(decoder->deflate_context, in, n, out, room, used, written))
-                          : ZARO_MEMORY;
+    return ready(decoder)
+               ? reason(libdeflate_gzip_decompress_ex(decoder->deflate_context, in, n, out, room, used, written))
+               : ZARO_MEMORY;
 }
 
 void zaro_deflate_release(zaro_decoder *decoder) { libdeflate_free_decompressor(decoder->deflate_context); }

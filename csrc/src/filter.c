@@ -3,7 +3,7 @@
 #include <string.h>
 
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include <emmintrin.h>
 #endif
 
 /* Elements [first, count) of an unshuffle; the rest was done by a faster variant. */
@@ -38,7 +38,7 @@ static inline void interleave(__m128i *row, __m128i *next, size_t width) {
 }
 
 static inline __attribute__((always_inline)) size_t unshuffle_by_16(const uint8_t *in, uint8_t *out, size_t count,
-                                                                   size_t width) {
+                                                                    size_t width) {
     size_t i = 0;
     for (; i + 16 <= count; i += 16) {
         __m128i a[16], b[16];
@@ -58,15 +58,24 @@ static inline __attribute__((always_inline)) size_t unshuffle_by_16(const uint8_
 }
 #endif
 
-bool zaro_unshuffle_sse2(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
+bool zaro_unshuffle_fast(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
 #if defined(__x86_64__)
     size_t count = n / width, first;
     switch (width) {
-    case 2: first = unshuffle_by_16(in, out, count, 2); break;
-    case 4: first = unshuffle_by_16(in, out, count, 4); break;
-    case 8: first = unshuffle_by_16(in, out, count, 8); break;
-    case 16: first = unshuffle_by_16(in, out, count, 16); break;
-    default: return false;
+    case 2:
+        first = unshuffle_by_16(in, out, count, 2);
+        break;
+    case 4:
+        first = unshuffle_by_16(in, out, count, 4);
+        break;
+    case 8:
+        first = unshuffle_by_16(in, out, count, 8);
+        break;
+    case 16:
+        first = unshuffle_by_16(in, out, count, 16);
+        break;
+    default:
+        return false;
     }
     unshuffle_from(in, out, first, count, width);
     copy_rest(in, out, n, width);
@@ -77,26 +86,21 @@ bool zaro_unshuffle_sse2(const uint8_t *in, uint8_t *out, size_t n, size_t width
 #endif
 }
 
-bool zaro_unshuffle_avx2(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
-    (void)in, (void)out, (void)n, (void)width;
-    return false;
-}
-
 void zaro_unshuffle(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
     if (n == 0)
         return;
     if (width == 1)
         memcpy(out, in, n);
-    else if (!zaro_unshuffle_avx2(in, out, n, width) && !zaro_unshuffle_sse2(in, out, n, width))
+    else if (!zaro_unshuffle_fast(in, out, n, width))
         zaro_unshuffle_plain(in, out, n, width);
 }
 
-#define SWAP_AS(type, reverse)                       \
+#define SWAP_AS(type, reverse)                         \
     for (size_t i = 0; i < whole; i += sizeof(type)) { \
-        type v;                                      \
-        memcpy(&v, in + i, sizeof v);                \
-        v = reverse(v);                              \
-        memcpy(out + i, &v, sizeof v);               \
+        type v;                                        \
+        memcpy(&v, in + i, sizeof v);                  \
+        v = reverse(v);                                \
+        memcpy(out + i, &v, sizeof v);                 \
     }
 
 static void swap_any(const uint8_t *in, uint8_t *out, size_t whole, size_t width) {
@@ -115,10 +119,14 @@ void zaro_swap(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
         if (in != out && n)
             memcpy(out, in, n);
         return;
-    case 2: SWAP_AS(uint16_t, __builtin_bswap16) break;
-    case 4: SWAP_AS(uint32_t, __builtin_bswap32) break;
-    case 8: SWAP_AS(uint64_t, __builtin_bswap64) break;
-    default: swap_any(in, out, whole, width);
+    case 2:
+        SWAP_AS(uint16_t, __builtin_bswap16) break;
+    case 4:
+        SWAP_AS(uint32_t, __builtin_bswap32) break;
+    case 8:
+        SWAP_AS(uint64_t, __builtin_bswap64) break;
+    default:
+        swap_any(in, out, whole, width);
     }
     if (in != out)
         copy_rest(in, out, n, width);

@@ -18,17 +18,19 @@ typedef union {
 
 bool zaro_type_known(zaro_type type) {
     switch (type.kind) {
-    case 'b': return type.width == 1;
+    case 'b':
+        return type.width == 1;
     case 'i':
-    case 'u': return type.width == 1 || type.width == 2 || type.width == 4 || type.width == 8;
-    case 'f': return type.width == 2 || type.width == 4 || type.width == 8;
-    default: return false;
+    case 'u':
+        return type.width == 1 || type.width == 2 || type.width == 4 || type.width == 8;
+    case 'f':
+        return type.width == 2 || type.width == 4 || type.width == 8;
+    default:
+        return false;
     }
 }
 
-static wide_kind kind_of(zaro_type type) {
-    return type.kind == 'f' ? FLOAT : type.kind == 'i' ? SIGNED : UNSIGNED;
-}
+static wide_kind kind_of(zaro_type type) { return type.kind == 'f' ? FLOAT : type.kind == 'i' ? SIGNED : UNSIGNED; }
 
 static double double_of_bits(uint64_t bits) {
     double value;
@@ -80,14 +82,14 @@ static uint64_t to_u64(double v) {
 #define LEFT_8(v) __builtin_bswap64(v)
 
 /* Load n numbers whose bytes are those of `bits`, as `expression` of v. */
-#define LOAD(bits, width, member, expression)                     \
-    for (size_t k = 0; k < n; k++) {                              \
-        bits v;                                                   \
-        memcpy(&v, in + k * width, width);                        \
-        if (swap)                                                 \
-            v = LEFT_##width(v);                                  \
-        to->member[k] = expression;                               \
-    }                                                             \
+#define LOAD(bits, width, member, expression) \
+    for (size_t k = 0; k < n; k++) {          \
+        bits v;                               \
+        memcpy(&v, in + k * width, width);    \
+        if (swap)                             \
+            v = LEFT_##width(v);              \
+        to->member[k] = expression;           \
+    }                                         \
     break
 
 static double float_of(uint32_t bits) {
@@ -99,19 +101,32 @@ static double float_of(uint32_t bits) {
 static void load(zaro_type type, const uint8_t *in, wide *to, size_t n) {
     bool swap = type.big != ZARO_BIG_ENDIAN;
     switch (type.kind << 4 | type.width) {
-    case 'b' << 4 | 1: LOAD(uint8_t, 1, u, v != 0);
-    case 'u' << 4 | 1: LOAD(uint8_t, 1, u, v);
-    case 'u' << 4 | 2: LOAD(uint16_t, 2, u, v);
-    case 'u' << 4 | 4: LOAD(uint32_t, 4, u, v);
-    case 'u' << 4 | 8: LOAD(uint64_t, 8, u, v);
-    case 'i' << 4 | 1: LOAD(uint8_t, 1, i, (int8_t)v);
-    case 'i' << 4 | 2: LOAD(uint16_t, 2, i, (int16_t)v);
-    case 'i' << 4 | 4: LOAD(uint32_t, 4, i, (int32_t)v);
-    case 'i' << 4 | 8: LOAD(uint64_t, 8, i, (int64_t)v);
-    case 'f' << 4 | 2: LOAD(uint16_t, 2, f, half_to_double(v));
-    case 'f' << 4 | 4: LOAD(uint32_t, 4, f, float_of(v));
-    case 'f' << 4 | 8: LOAD(uint64_t, 8, f, double_of_bits(v));
-    default: break;
+    case 'b' << 4 | 1:
+        LOAD(uint8_t, 1, u, v != 0);
+    case 'u' << 4 | 1:
+        LOAD(uint8_t, 1, u, v);
+    case 'u' << 4 | 2:
+        LOAD(uint16_t, 2, u, v);
+    case 'u' << 4 | 4:
+        LOAD(uint32_t, 4, u, v);
+    case 'u' << 4 | 8:
+        LOAD(uint64_t, 8, u, v);
+    case 'i' << 4 | 1:
+        LOAD(uint8_t, 1, i, (int8_t)v);
+    case 'i' << 4 | 2:
+        LOAD(uint16_t, 2, i, (int16_t)v);
+    case 'i' << 4 | 4:
+        LOAD(uint32_t, 4, i, (int32_t)v);
+    case 'i' << 4 | 8:
+        LOAD(uint64_t, 8, i, (int64_t)v);
+    case 'f' << 4 | 2:
+        LOAD(uint16_t, 2, f, half_to_double(v));
+    case 'f' << 4 | 4:
+        LOAD(uint32_t, 4, f, float_of(v));
+    case 'f' << 4 | 8:
+        LOAD(uint64_t, 8, f, double_of_bits(v));
+    default:
+        break;
     }
 }
 
@@ -128,66 +143,88 @@ static uint64_t double_bits(double value) {
 }
 
 /* Store n numbers as the bytes of `bits`, each the `expression` of its wide value w. */
-#define STORE(bits, width, member, expression)                    \
-    for (size_t k = 0; k < n; k++) {                              \
-        __typeof__(from->member[0]) w = from->member[k];          \
-        bits v = (bits)(expression);                              \
-        if (swap)                                                 \
-            v = LEFT_##width(v);                                  \
-        memcpy(out + k * width, &v, width);                       \
-    }                                                             \
+#define STORE(bits, width, member, expression)           \
+    for (size_t k = 0; k < n; k++) {                     \
+        __typeof__(from->member[0]) w = from->member[k]; \
+        bits v = (bits)(expression);                     \
+        if (swap)                                        \
+            v = LEFT_##width(v);                         \
+        memcpy(out + k * width, &v, width);              \
+    }                                                    \
     break
 
 /* Integers keep their low bits; to float16 they go through float32, as in NumPy. */
-#define STORE_INTEGER(member)                                                                     \
-    switch (type.kind << 4 | type.width) {                                                        \
-    case 'b' << 4 | 1: STORE(uint8_t, 1, member, w != 0);                                         \
-    case 'i' << 4 | 1:                                                                            \
-    case 'u' << 4 | 1: STORE(uint8_t, 1, member, w);                                              \
-    case 'i' << 4 | 2:                                                                            \
-    case 'u' << 4 | 2: STORE(uint16_t, 2, member, w);                                             \
-    case 'i' << 4 | 4:                                                                            \
-    case 'u' << 4 | 4: STORE(uint32_t, 4, member, w);                                             \
-    case 'i' << 4 | 8:                                                                            \
-    case 'u' << 4 | 8: STORE(uint64_t, 8, member, w);                                             \
-    case 'f' << 4 | 2: STORE(uint16_t, 2, member, double_to_half((double)(float)w));              \
-    case 'f' << 4 | 4: STORE(uint32_t, 4, member, float_bits((float)w));                          \
-    case 'f' << 4 | 8: STORE(uint64_t, 8, member, double_bits((double)w));                        \
-    default: break;                                                                               \
+#define STORE_INTEGER(member)                                         \
+    switch (type.kind << 4 | type.width) {                            \
+    case 'b' << 4 | 1:                                                \
+        STORE(uint8_t, 1, member, w != 0);                            \
+    case 'i' << 4 | 1:                                                \
+    case 'u' << 4 | 1:                                                \
+        STORE(uint8_t, 1, member, w);                                 \
+    case 'i' << 4 | 2:                                                \
+    case 'u' << 4 | 2:                                                \
+        STORE(uint16_t, 2, member, w);                                \
+    case 'i' << 4 | 4:                                                \
+    case 'u' << 4 | 4:                                                \
+        STORE(uint32_t, 4, member, w);                                \
+    case 'i' << 4 | 8:                                                \
+    case 'u' << 4 | 8:                                                \
+        STORE(uint64_t, 8, member, w);                                \
+    case 'f' << 4 | 2:                                                \
+        STORE(uint16_t, 2, member, double_to_half((double)(float)w)); \
+    case 'f' << 4 | 4:                                                \
+        STORE(uint32_t, 4, member, float_bits((float)w));             \
+    case 'f' << 4 | 8:                                                \
+        STORE(uint64_t, 8, member, double_bits((double)w));           \
+    default:                                                          \
+        break;                                                        \
     }
 
-static void store_signed(zaro_type type, const wide *from, uint8_t *out, size_t n, bool swap) {
-    STORE_INTEGER(i)
-}
+static void store_signed(zaro_type type, const wide *from, uint8_t *out, size_t n, bool swap) { STORE_INTEGER(i) }
 
-static void store_unsigned(zaro_type type, const wide *from, uint8_t *out, size_t n, bool swap) {
-    STORE_INTEGER(u)
-}
+static void store_unsigned(zaro_type type, const wide *from, uint8_t *out, size_t n, bool swap) { STORE_INTEGER(u) }
 
 static void store_float(zaro_type type, const wide *from, uint8_t *out, size_t n, bool swap) {
     switch (type.kind << 4 | type.width) {
-    case 'b' << 4 | 1: STORE(uint8_t, 1, f, w != 0);
+    case 'b' << 4 | 1:
+        STORE(uint8_t, 1, f, w != 0);
     case 'i' << 4 | 1:
-    case 'u' << 4 | 1: STORE(uint8_t, 1, f, to_i32(w));
+    case 'u' << 4 | 1:
+        STORE(uint8_t, 1, f, to_i32(w));
     case 'i' << 4 | 2:
-    case 'u' << 4 | 2: STORE(uint16_t, 2, f, to_i32(w));
-    case 'i' << 4 | 4: STORE(uint32_t, 4, f, to_i32(w));
-    case 'u' << 4 | 4: STORE(uint32_t, 4, f, to_u32(w));
-    case 'i' << 4 | 8: STORE(uint64_t, 8, f, to_i64(w));
-    case 'u' << 4 | 8: STORE(uint64_t, 8, f, to_u64(w));
-    case 'f' << 4 | 2: STORE(uint16_t, 2, f, double_to_half(w));
-    case 'f' << 4 | 4: STORE(uint32_t, 4, f, float_bits((float)w));
-    case 'f' << 4 | 8: STORE(uint64_t, 8, f, double_bits(w));
-    default: break;
+    case 'u' << 4 | 2:
+        STORE(uint16_t, 2, f, to_i32(w));
+    case 'i' << 4 | 4:
+        STORE(uint32_t, 4, f, to_i32(w));
+    case 'u' << 4 | 4:
+        STORE(uint32_t, 4, f, to_u32(w));
+    case 'i' << 4 | 8:
+        STORE(uint64_t, 8, f, to_i64(w));
+    case 'u' << 4 | 8:
+        STORE(uint64_t, 8, f, to_u64(w));
+    case 'f' << 4 | 2:
+        STORE(uint16_t, 2, f, double_to_half(w));
+    case 'f' << 4 | 4:
+        STORE(uint32_t, 4, f, float_bits((float)w));
+    case 'f' << 4 | 8:
+        STORE(uint64_t, 8, f, double_bits(w));
+    default:
+        break;
     }
 }
 
 static void store(zaro_type type, wide_kind kind, const wide *from, uint8_t *out, size_t n) {
     bool swap = type.big != ZARO_BIG_ENDIAN;
     switch (kind) {
-    case SIGNED: store_signed(type, from, out, n, swap); break;
-    case UNSIGNED: store_unsigned(type, from, out, n, swap); break;
-    case FLOAT: store_float(type, from, out, n, swap); break;
+    case SIGNED:
+        store_signed(type, from, out, n, swap);
+        break;
+    case UNSIGNED:
+        store_unsigned(type, from, out, n, swap);
+        break;
+    case FLOAT:
+        store_float(type, from, out, n, swap);
+        break;
     }
 }
 
@@ -238,18 +275,20 @@ static void sum_bools(uint64_t *v, size_t n, uint64_t *sum) {
 
 /* The first value starts the sum: 0.0 + -0.0 would lose its sign. */
 static void sum_floats(uint8_t width, double *v, size_t n, double *sum, bool first) {
-    size_t k = 0;
-    if (first)
-        *sum = v[k++];
-    for (; k < n; k++) {
-        if (width == 8)
-            *sum += v[k];
-        else
-            *sum = (double)((float)*sum + (float)v[k]);
+    float narrow = (float)(first ? v[0] : *sum);
+    *sum = first ? v[0] : *sum;
+    for (size_t k = first; k < n; k++) {
+        if (width == 8) {
+            v[k] = *sum += v[k];
+            continue;
+        }
+        narrow += (float)v[k];
         if (width == 2)
-            *sum = half_to_double(double_to_half(*sum));
-        v[k] = *sum;
+            narrow = (float)half_to_double(double_to_half((double)narrow));
+        v[k] = (double)narrow;
     }
+    if (width != 8)
+        *sum = (double)narrow;
 }
 
 /* Bring a run into the range of another type, rounding and wrapping as it does. */

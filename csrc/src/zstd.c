@@ -8,17 +8,23 @@
 
 /* RFC 8878, section 3.1; the library's own names for them are not in every release's public header */
 #define FRAME 0xfd2fb528u
-#define SKIPPABLE(magic) (((magic)&0xfffffff0u) == 0x184d2a50u)
+#define SKIPPABLE(magic) (((magic) & 0xfffffff0u) == 0x184d2a50u)
 
 static zaro_status reason(size_t code) {
     switch (ZSTD_getErrorCode(code)) {
-    case ZSTD_error_dstSize_tooSmall: return ZARO_LONG;
-    case ZSTD_error_srcSize_wrong: return ZARO_SHORT;
-    case ZSTD_error_checksum_wrong: return ZARO_CHECKSUM;
-    case ZSTD_error_memory_allocation: return ZARO_MEMORY;
+    case ZSTD_error_dstSize_tooSmall:
+        return ZARO_LONG;
+    case ZSTD_error_srcSize_wrong:
+        return ZARO_SHORT;
+    case ZSTD_error_checksum_wrong:
+        return ZARO_CHECKSUM;
+    case ZSTD_error_memory_allocation:
+        return ZARO_MEMORY;
     case ZSTD_error_version_unsupported:
-    case ZSTD_error_dictionary_wrong: return ZARO_UNSUPPORTED;
-    default: return ZARO_CORRUPT;
+    case ZSTD_error_dictionary_wrong:
+        return ZARO_UNSUPPORTED;
+    default:
+        return ZARO_CORRUPT;
     }
 }
 

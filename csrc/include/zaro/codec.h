@@ -18,16 +18,16 @@
 #include "zaro/status.h"
 
 typedef enum {
-    ZARO_STEP_BLOSC = 0,  /* Blosc 1 and Blosc 2 chunks */
-    ZARO_STEP_ZSTD,       /* one or more zstd frames */
-    ZARO_STEP_LZ4,        /* numcodecs: uint32 LE decoded size, then one raw LZ4 block */
-    ZARO_STEP_ZLIB,       /* RFC 1950 */
-    ZARO_STEP_GZIP,       /* RFC 1952, one or more members */
-    ZARO_STEP_CRC32C,     /* uint32 LE over all that precedes it, at the end (v3) */
+    ZARO_STEP_BLOSC = 0,    /* Blosc 1 and Blosc 2 chunks */
+    ZARO_STEP_ZSTD,         /* one or more zstd frames */
+    ZARO_STEP_LZ4,          /* numcodecs: uint32 LE decoded size, then one raw LZ4 block */
+    ZARO_STEP_ZLIB,         /* RFC 1950 */
+    ZARO_STEP_GZIP,         /* RFC 1952, one or more members */
+    ZARO_STEP_CRC32C,       /* uint32 LE over all that precedes it, at the end (v3) */
     ZARO_STEP_CRC32C_START, /* the same, at the start (numcodecs) */
     ZARO_STEP_CRC32_START,  /* numcodecs CRC32: uint32 LE at the start */
     ZARO_STEP_CRC32_END,
-    ZARO_STEP_ADLER32_START,/* numcodecs Adler32 */
+    ZARO_STEP_ADLER32_START, /* numcodecs Adler32 */
     ZARO_STEP_ADLER32_END,
     ZARO_STEP_FLETCHER32, /* HDF5: uint32 LE at the end */
     ZARO_STEP_SHUFFLE,    /* HDF5 and numcodecs byte shuffle; width = bytes of an element */
@@ -40,9 +40,9 @@ typedef enum {
 
 typedef struct {
     zaro_step_kind kind;
-    uint32_t width;      /* SHUFFLE, SWAP: bytes of an element, at least 1 */
-    zaro_type from, to;  /* DELTA, SCALE, ASTYPE */
-    double scale, offset;/* SCALE */
+    uint32_t width;       /* SHUFFLE, SWAP: bytes of an element, at least 1 */
+    zaro_type from, to;   /* DELTA, SCALE, ASTYPE */
+    double scale, offset; /* SCALE */
 } zaro_step;
 
 #define ZARO_MAX_STEPS 32
@@ -93,7 +93,7 @@ zaro_status zaro_chain_sizes(const zaro_chain *chain, size_t decoded, size_t *st
  * An empty chain copies. Never touches Python; one decoder per thread.
  * Returns ZARO_SHORT, ZARO_LONG, ZARO_HEADER, ZARO_CORRUPT, ZARO_CHECKSUM, ZARO_UNSUPPORTED, ZARO_MEMORY.
  */
-zaro_status zaro_chain_decode(const zaro_chain *chain, zaro_decoder *decoder, const uint8_t *in, size_t n,
-                              uint8_t *out, size_t decoded, uint8_t *scratch, size_t *step);
+zaro_status zaro_chain_decode(const zaro_chain *chain, zaro_decoder *decoder, const uint8_t *in, size_t n, uint8_t *out,
+                              size_t decoded, uint8_t *scratch, size_t *step);
 
 #endif

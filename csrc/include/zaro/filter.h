@@ -19,10 +19,9 @@ void zaro_unshuffle(const uint8_t *in, uint8_t *out, size_t n, size_t width);
  * overlap; the last n % width bytes are copied. */
 void zaro_swap(const uint8_t *in, uint8_t *out, size_t n, size_t width);
 
-/* The plain loop and the vector variants that zaro_unshuffle chooses from, for the tests. The
- * variants say false, and do nothing, where this machine or this width has none. */
+/* The plain loop and the vector variant that zaro_unshuffle chooses from, for the tests. The variant
+ * (SSE2, widths 2, 4, 8 and 16) says false, and does nothing, where this machine or this width has none. */
 void zaro_unshuffle_plain(const uint8_t *in, uint8_t *out, size_t n, size_t width);
-bool zaro_unshuffle_sse2(const uint8_t *in, uint8_t *out, size_t n, size_t width);
-bool zaro_unshuffle_avx2(const uint8_t *in, uint8_t *out, size_t n, size_t width);
+bool zaro_unshuffle_fast(const uint8_t *in, uint8_t *out, size_t n, size_t width);
 
 #endif
