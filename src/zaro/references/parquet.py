@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from zaro.references.set import References
 
-__all__ = ["HEADER", "ParquetSet", "ParquetTable", "partition_key", "read", "read_folder", "write"]
+__all__ = ["EXTRA", "HEADER", "ParquetSet", "ParquetTable", "partition_key", "read", "read_folder", "write"]
 
 HEADER = ".zmetadata"
 EXTRA = "zaro"
