@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from zaro.errors import ReferenceSetError, StoreError
 from zaro.references.contents import Contents
-from zaro.references.files import FileTable, is_local, local_path
+from zaro.references.files import FileTable, is_local, is_relative, local_path
 from zaro.references.json import read_mapping
 from zaro.references.layout import join_path
 from zaro.references.options import Options
@@ -60,33 +60,24 @@ def partition_key(path: str, record: int) -> str:
 class _Files(FileTable):
     """A file table that grows as partitions are read."""
 
-    __slots__ = ("_ids", "_names", "lock")
+    __slots__ = ("_ids", "lock")
 
     def __init__(self, folder: str | None) -> None:
-        super().__init__((), folder)
-        self._names: list[str] = []
+        super().__init__([], folder)
         self._ids: dict[str, int] = {}
         self.lock = threading.Lock()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return FileTable, (self._names, self.folder)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def written(self, index: int) -> str:
-        """Name of a file as its partition has it."""
-        if not 0 <= index < len(self._names):
-            raise IndexError(f"file {index} of {len(self._names)}")
-        return self._names[index]
+        return FileTable, (self.written, self.folder)
 
     def ids(self, names: list[str]) -> Ids:
         """Ids of files by name; new ones are added."""
         with self.lock:
             for name in names:
                 if name not in self._ids:
-                    self._names.append(name)
-                    self._ids[name] = len(self._ids)
+                    self._ids[name] = len(self.written)
+                    self.resolved.append(None if self.folder is not None and is_relative(name) else name)
+                    self.written.append(name)
         return np.array([self._ids[name] for name in names], np.int64)
 
 
