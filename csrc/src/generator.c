@@ -6,11 +6,6 @@
 
 typedef __int128 wide; /* holds start + regular bytes + shift of any generator that fits in memory */
 
-/* A flat index with its variable and chunk, moved forward only. */
-typedef struct {
-    int64_t id, variable, chunk;
-} cursor;
-
 static void split(const zaro_generator *gen, int64_t id, int64_t *variable, int64_t *chunk) {
     if (gen->variables == 1) {
         *variable = 0;
@@ -24,39 +19,29 @@ static void split(const zaro_generator *gen, int64_t id, int64_t *variable, int6
     }
 }
 
-/* Divisions are dear, and exceptions come close together: step where a step suffices. */
-static void advance(const zaro_generator *gen, cursor *here, int64_t id) {
-    int64_t ahead = id - here->id;
-    here->id = id;
-    if (gen->varwise && ahead < gen->variables) {
-        here->variable += ahead;
-        if (here->variable >= gen->variables) {
-            here->variable -= gen->variables;
-            here->chunk++;
-        }
-    } else if (!gen->varwise && ahead < gen->chunks - here->chunk) {
-        here->chunk += ahead;
-    } else {
-        split(gen, id, &here->variable, &here->chunk);
+/* The same for many indices: a division by one number, again and again, is a multiplication. */
+typedef struct {
+    uint64_t by, inverse; /* floor(2^64 / by), at most 2^64 - 1 */
+} divider;
+
+static divider make_divider(int64_t by) {
+    uint64_t d = by > 0 ? (uint64_t)by : 1;
+    return (divider){d, d == 1 ? UINT64_MAX : (uint64_t)(((unsigned __int128)1 << 64) / d)};
+}
+
+static inline uint64_t divide(divider d, uint64_t n, uint64_t *rest) {
+    uint64_t quotient = (uint64_t)(((unsigned __int128)n * d.inverse) >> 64); /* right, or one too small */
+    *rest = n - quotient * d.by;
+    if (*rest >= d.by) {
+        *rest -= d.by;
+        quotient++;
     }
+    return quotient;
 }
 
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static inline int64_t head_of(const int64_t *list, size_t k, size_t n) { return k < n ? list[k] : INT64_MAX; }
-
-size_t zaro_generator_rows(const zaro_exceptions *ex) {
-    size_t u = 0, g = 0, a = 0, rows = 0;
-    while (u < ex->n_unique || g < ex->n_gap || a < ex->n_absent) {
-        int64_t iu = head_of(ex->unique_id, u, ex->n_unique), ig = head_of(ex->gap_id, g, ex->n_gap);
-        int64_t ia = head_of(ex->absent_id, a, ex->n_absent), id = least(least(iu, ig), ia);
-        u += u < ex->n_unique && iu == id;
-        g += g < ex->n_gap && ig == id;
-        a += a < ex->n_absent && ia == id;
-        rows++;
-    }
-    return rows;
-}
 
 static zaro_status failed(zaro_generator_fault *fault, zaro_generator_field field, int64_t at, zaro_status status) {
     *fault = (zaro_generator_fault){field, at};
@@ -70,21 +55,13 @@ typedef struct {
     bool stepped_back; /* a negative gap was met: blame gaps rather than start */
 } walk;
 
-static wide regular_before(const zaro_generator *gen, const cursor *here) {
+/* Regular bytes before flat index id, which is of variable *v. */
+static inline wide regular_before(const zaro_generator *gen, divider d, int64_t id, int64_t *v) {
+    uint64_t rest, quotient = divide(d, (uint64_t)id, &rest);
+    *v = (int64_t)(gen->varwise ? rest : quotient);
     if (gen->varwise)
-        return (wide)here->chunk * gen->before[gen->variables] + gen->before[here->variable];
-    return (wide)gen->chunks * gen->before[here->variable] + (wide)here->chunk * gen->length[here->variable];
-}
-
-static zaro_status check_list(const int64_t *id, size_t n, int64_t total, zaro_generator_field field,
-                              zaro_generator_fault *fault) {
-    for (size_t k = 0; k < n; k++) {
-        if (id[k] < 0 || id[k] >= total)
-            return failed(fault, field, id[k], ZARO_RANGE);
-        if (k && id[k] <= id[k - 1])
-            return failed(fault, field, id[k], ZARO_ORDER);
-    }
-    return ZARO_OK;
+        return (wide)quotient * gen->before[gen->variables] + gen->before[*v];
+    return (wide)gen->chunks * gen->before[*v] + (wide)rest * gen->length[*v];
 }
 
 static zaro_status sum_lengths(const zaro_generator *gen, zaro_generator_fault *fault) {
@@ -98,39 +75,57 @@ static zaro_status sum_lengths(const zaro_generator *gen, zaro_generator_fault *
     return ZARO_OK;
 }
 
-static zaro_status check_lists(const zaro_exceptions *ex, int64_t total, zaro_generator_fault *fault) {
-    zaro_status status;
-    if ((status = check_list(ex->unique_id, ex->n_unique, total, ZARO_FIELD_UNIQUE_IDS, fault)) != ZARO_OK ||
-        (status = check_list(ex->gap_id, ex->n_gap, total, ZARO_FIELD_GAP_IDS, fault)) != ZARO_OK ||
-        (status = check_list(ex->absent_id, ex->n_absent, total, ZARO_FIELD_ABSENT, fault)) != ZARO_OK)
-        return status;
-    for (size_t k = 0; k < ex->n_unique; k++)
-        if (ex->unique_length[k] < 0)
-            return failed(fault, ZARO_FIELD_UNIQUE_LENGTHS, ex->unique_id[k], ZARO_RANGE);
-    return ZARO_OK;
+/* The next flat index that any list names, and what they say of it. */
+typedef struct {
+    const zaro_exceptions *ex;
+    size_t u, g, a; /* entries taken of each list */
+    int64_t id;
+    bool unique, gapped, absent;
+} merge;
+
+static bool next_exception(merge *m) {
+    const zaro_exceptions *ex = m->ex;
+    if (m->u == ex->n_unique && m->g == ex->n_gap && m->a == ex->n_absent)
+        return false;
+    int64_t iu = head_of(ex->unique_id, m->u, ex->n_unique), ig = head_of(ex->gap_id, m->g, ex->n_gap);
+    int64_t ia = head_of(ex->absent_id, m->a, ex->n_absent);
+    m->id = least(least(iu, ig), ia);
+    m->unique = m->u < ex->n_unique && iu == m->id;
+    m->gapped = m->g < ex->n_gap && ig == m->id;
+    m->absent = m->a < ex->n_absent && ia == m->id;
+    m->u += m->unique;
+    m->g += m->gapped;
+    m->a += m->absent;
+    return true;
+}
+
+/* Indices ascend from one exception to the next if every list does. */
+static zaro_status check_id(const merge *m, int64_t next, int64_t total, zaro_generator_fault *fault) {
+    if (m->id >= next && m->id < total)
+        return ZARO_OK;
+    zaro_generator_field field = m->unique ? ZARO_FIELD_UNIQUE_IDS : m->gapped ? ZARO_FIELD_GAP_IDS : ZARO_FIELD_ABSENT;
+    return failed(fault, field, m->id, m->id < 0 || m->id >= total ? ZARO_RANGE : ZARO_ORDER);
 }
 
 /* The regular chunks first .. end-1 lie from byte `from` to byte `to`: is that a place in a file? */
 static zaro_status check_run(const walk *w, int64_t first, int64_t end, wide from, wide to,
                              zaro_generator_fault *fault) {
-    if (first >= end)
+    bool wrong = (first < end) & ((from < 0) | (to > INT64_MAX)); /* one branch, which is never taken */
+    if (!wrong)
         return ZARO_OK;
     if (from < 0)
         return failed(fault, w->stepped_back ? ZARO_FIELD_GAPS : ZARO_FIELD_START, first, ZARO_RANGE);
-    if (to > INT64_MAX)
-        return failed(fault, ZARO_FIELD_LENGTHS, end - 1, ZARO_OVERFLOW);
-    return ZARO_OK;
+    return failed(fault, ZARO_FIELD_LENGTHS, end - 1, ZARO_OVERFLOW);
 }
 
 static zaro_status check_one(const walk *w, int64_t id, wide from, int64_t size, int64_t gap,
                              zaro_generator_fault *fault) {
-    if (size < 0)
+    bool wrong = (size >= 0) & ((from < 0) | (from + size > INT64_MAX));
+    if (!wrong)
         return ZARO_OK;
     if (from < 0)
         return failed(fault, w->stepped_back ? ZARO_FIELD_GAPS : ZARO_FIELD_START, id, ZARO_RANGE);
-    if (from + size > INT64_MAX)
-        return failed(fault, gap > 0 ? ZARO_FIELD_GAPS : ZARO_FIELD_UNIQUE_LENGTHS, id, ZARO_OVERFLOW);
-    return ZARO_OK;
+    return failed(fault, gap > 0 ? ZARO_FIELD_GAPS : ZARO_FIELD_UNIQUE_LENGTHS, id, ZARO_OVERFLOW);
 }
 
 zaro_status zaro_generator_build(const zaro_generator *gen, const zaro_exceptions *ex, zaro_generator_index *index,
@@ -141,43 +136,41 @@ zaro_status zaro_generator_build(const zaro_generator *gen, const zaro_exception
     if (!zaro_mul_i64(gen->variables, gen->chunks, &total))
         return failed(fault, ZARO_FIELD_DIMS, 0, ZARO_OVERFLOW);
     zaro_status status;
-    if ((status = sum_lengths(gen, fault)) != ZARO_OK || (status = check_lists(ex, total, fault)) != ZARO_OK)
+    if ((status = sum_lengths(gen, fault)) != ZARO_OK)
         return status;
 
     walk w = {.gen = gen};
-    cursor here = {0, 0, 0};
+    merge m = {.ex = ex};
+    const divider d = make_divider(gen->varwise ? gen->variables : gen->chunks);
     wide after = gen->start; /* where chunk `next` would begin without a gap */
     int64_t next = 0;
-    size_t u = 0, g = 0, a = 0, row = 0;
-    for (; u < ex->n_unique || g < ex->n_gap || a < ex->n_absent; row++) {
-        int64_t iu = head_of(ex->unique_id, u, ex->n_unique), ig = head_of(ex->gap_id, g, ex->n_gap);
-        int64_t ia = head_of(ex->absent_id, a, ex->n_absent), id = least(least(iu, ig), ia);
-        if (row >= index->n)
-            return failed(fault, ZARO_FIELD_NONE, id, ZARO_RANGE);
-        advance(gen, &here, id);
-        int64_t regular = gen->length[here.variable];
-        int64_t gap = ig == id ? ex->gap[g++] : 0;
-        int64_t size = iu == id ? ex->unique_length[u++] : regular;
-        if (ia == id) {
-            size = -1;
-            a++;
-        }
-        wide bytes = gen->start + regular_before(gen, &here);
-        if ((status = check_run(&w, next, id, after, bytes + w.shift, fault)) != ZARO_OK)
+    size_t row = 0;
+    for (; next_exception(&m); row++) {
+        if ((status = check_id(&m, next, total, fault)) != ZARO_OK)
+            return status;
+        if (row == index->n)
+            return failed(fault, ZARO_FIELD_NONE, m.id, ZARO_MEMORY);
+        int64_t variable;
+        wide begin = gen->start + regular_before(gen, d, m.id, &variable) + w.shift;
+        int64_t regular = gen->length[variable], gap = m.gapped ? ex->gap[m.g - 1] : 0;
+        int64_t size = m.unique ? ex->unique_length[m.u - 1] : regular;
+        if (size < 0)
+            return failed(fault, ZARO_FIELD_UNIQUE_LENGTHS, m.id, ZARO_RANGE);
+        size = m.absent ? -1 : size;
+        if ((status = check_run(&w, next, m.id, after, begin, fault)) != ZARO_OK)
             return status;
         w.stepped_back |= gap < 0;
-        w.shift += gap;
-        if ((status = check_one(&w, id, bytes + w.shift, size, gap, fault)) != ZARO_OK)
+        if ((status = check_one(&w, m.id, begin + gap, size, gap, fault)) != ZARO_OK)
             return status;
-        after = bytes + w.shift + (size < 0 ? 0 : size);
-        next = id + 1;
-        w.shift += (wide)(size < 0 ? 0 : size) - regular;
-        index->id[row] = id;
+        int64_t stored = size < 0 ? 0 : size;
+        after = begin + gap + stored;
+        next = m.id + 1;
+        w.shift += (wide)gap + stored - regular;
+        index->id[row] = m.id;
         index->size[row] = size;
         index->shift[row] = (uint64_t)w.shift;
     }
-    if (row != index->n)
-        return failed(fault, ZARO_FIELD_NONE, 0, ZARO_RANGE);
+    index->n = row;
     wide end = gen->start + (wide)gen->chunks * gen->before[gen->variables] + w.shift;
     return check_run(&w, next, total, after, end, fault);
 }

@@ -256,6 +256,33 @@ zaro_status zaro_intlist_parse_flags(const uint8_t *text, size_t n, size_t count
     return expect(&r, '}') && r.at == n ? ZARO_OK : ZARO_RANGE;
 }
 
+/* ---- differences --------------------------------------------------------------------------- */
+
+zaro_status zaro_intlist_sum(const void *difference, size_t width, size_t n, int64_t *value) {
+    const uint8_t *at = difference;
+    uint64_t sum = 0;
+    switch (width) {
+    case 1:
+        for (size_t k = 0; k < n; k++)
+            value[k] = (int64_t)(sum += (uint64_t)(int64_t)(int8_t)at[k]);
+        return ZARO_OK;
+    case 2:
+        for (size_t k = 0; k < n; k++)
+            value[k] = (int64_t)(sum += (uint64_t)(int64_t)(int16_t)zaro_le16(at + 2 * k));
+        return ZARO_OK;
+    case 4:
+        for (size_t k = 0; k < n; k++)
+            value[k] = (int64_t)(sum += (uint64_t)(int64_t)(int32_t)zaro_le32(at + 4 * k));
+        return ZARO_OK;
+    case 8:
+        for (size_t k = 0; k < n; k++)
+            value[k] = (int64_t)(sum += zaro_le64(at + 8 * k));
+        return ZARO_OK;
+    default:
+        return ZARO_RANGE;
+    }
+}
+
 /* ---- writing ------------------------------------------------------------------------------- */
 
 static uint64_t magnitude(int64_t value) { return value < 0 ? 0 - (uint64_t)value : (uint64_t)value; }

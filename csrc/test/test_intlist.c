@@ -125,7 +125,20 @@ static void odd_entries_are_left_alone(void) {
     }
 }
 
+static void differences_are_summed(void) {
+    int64_t value[3];
+    uint8_t one[] = {5, 0xFF, 0x80}, two[] = {5, 0, 0xFF, 0xFF, 0, 0x80};
+    uint8_t four[] = {5, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0x80};
+    uint8_t eight[16] = {0, 0, 0, 0, 0, 0, 0, 0x80, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+    CHECK(zaro_intlist_sum(one, 1, 3, value) == ZARO_OK && value[0] == 5 && value[1] == 4 && value[2] == -124);
+    CHECK(zaro_intlist_sum(two, 2, 3, value) == ZARO_OK && value[1] == 4 && value[2] == 4 - 32768);
+    CHECK(zaro_intlist_sum(four, 4, 3, value) == ZARO_OK && value[1] == 4 && value[2] == 4 - 2147483648);
+    CHECK(zaro_intlist_sum(eight, 8, 2, value) == ZARO_OK && value[0] == INT64_MIN && value[1] == INT64_MAX);
+    CHECK(zaro_intlist_sum(eight, 3, 2, value) == ZARO_RANGE);
+}
+
 int main(void) {
+    differences_are_summed();
     integers_are_read();
     anything_else_is_refused();
     what_is_written_is_read();

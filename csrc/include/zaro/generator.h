@@ -81,13 +81,10 @@ typedef struct {
     int64_t at; /* flat index; or position in `length` (LENGTHS) or `last` (FILES) */
 } zaro_generator_fault;
 
-/* Rows that an index of these exceptions has: the distinct flat indices. Trusts the pointers and
- * sizes; lists that do not ascend give a number that is too large, never too small. O(exceptions). */
-size_t zaro_generator_rows(const zaro_exceptions *ex);
-
 /* Build the index, and prove every offset.
  *
- * index:  its three arrays have index->n rows, as zaro_generator_rows said; they are filled.
+ * index:  index->n rows of room in its three arrays; receives how many are filled. As many rows as
+ *         the three lists have entries always suffice. ZARO_MEMORY where they do not.
  * fault:  receives where it failed; untouched on ZARO_OK.
  *
  * Checks every value. On ZARO_OK every chunk that exists has 0 <= offset and offset + size <=

@@ -43,6 +43,10 @@ zaro_status zaro_intlist_parse(const uint8_t *text, size_t n, int64_t *value, si
 zaro_status zaro_intlist_parse_flags(const uint8_t *text, size_t n, size_t count, size_t rank, size_t flags,
                                      int64_t *index, uint8_t *flag);
 
+/* Sum first differences up: value[k] = difference[0] + ... + difference[k], modulo 2^64.
+ * difference: [n] signed little-endian integers of `width` (1, 2, 4 or 8) bytes, unaligned; else ZARO_RANGE. */
+zaro_status zaro_intlist_sum(const void *difference, size_t width, size_t n, int64_t *value);
+
 /* Bytes of the text of value [n], commas between, no spaces. */
 size_t zaro_intlist_size(const int64_t *value, size_t n);
 

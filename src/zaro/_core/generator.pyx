@@ -40,7 +40,6 @@ cdef extern from "zaro/generator.h" nogil:
     ctypedef struct zaro_generator_fault:
         int field
         int64_t at
-    size_t zaro_generator_rows(const zaro_exceptions *ex)
     zaro_status zaro_generator_build(const zaro_generator *gen, const zaro_exceptions *ex,
                                      zaro_generator_index *index, zaro_generator_fault *fault)
     zaro_status zaro_generator_check_runs(const zaro_generator *gen, const zaro_runs *runs, int32_t files,
@@ -119,9 +118,7 @@ cdef class Index:
         ex.unique_id, ex.unique_length, ex.n_unique = head(unique_id), head(unique_length), unique_id.shape[0]
         ex.gap_id, ex.gap, ex.n_gap = head(gap_id), head(gap), gap_id.shape[0]
         ex.absent_id, ex.n_absent = head(absent_id), absent_id.shape[0]
-        cdef size_t rows
-        with nogil:
-            rows = zaro_generator_rows(&ex)
+        cdef size_t rows = ex.n_unique + ex.n_gap + ex.n_absent  # room that no list can overrun
         self._hold(chunks, start, varwise, np.array(length), np.array(last), np.array(file),
                    np.zeros(length.shape[0] + 1, np.int64), np.empty(rows, np.int64), np.empty(rows, np.int64),
                    np.empty(rows, np.uint64))
@@ -134,6 +131,9 @@ cdef class Index:
                 status = zaro_generator_check_runs(&self.gen, &self.runs, files, &fault)
         if status != ZARO_OK:
             raise fault_error(fault, status)
+        rows = self.index.n
+        self.arrays = (*self.arrays[:4], *(array[:rows] for array in self.arrays[4:]))
+        self.id, self.size = self.arrays[4:6]
 
     cdef _hold(self, int64_t chunks, int64_t start, bint varwise, length, last, file, before, id, size, shift):
         cdef int64_t[::1] length_view = length, last_view = last, before_view = before, id_view = id, size_view = size

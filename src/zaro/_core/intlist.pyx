@@ -26,6 +26,7 @@ cdef extern from "zaro/intlist.h" nogil:
     zaro_status zaro_intlist_parse(const uint8_t *text, size_t n, int64_t *value, size_t count, size_t *at)
     zaro_status zaro_intlist_parse_flags(const uint8_t *text, size_t n, size_t count, size_t rank, size_t flags,
                                          int64_t *index, uint8_t *flag)
+    zaro_status zaro_intlist_sum(const void *difference, size_t width, size_t n, int64_t *value)
     size_t zaro_intlist_size(const int64_t *value, size_t n)
     void zaro_intlist_write(const int64_t *value, size_t n, uint8_t *text)
     size_t zaro_intlist_flags_size(const int64_t *index, size_t n, size_t rank, size_t flags)
@@ -76,6 +77,20 @@ def parse_flags(const uint8_t[::1] text not None, size_t begin, size_t end, size
     if status != ZARO_OK:
         raise ValueError(f"entries in bytes {begin} to {end}: {REASON[status]}")
     return index, flag
+
+
+def sums(const uint8_t[::1] differences not None, size_t width):
+    """Values [n] from their first differences: signed little-endian integers of `width` bytes."""
+    if width not in (1, 2, 4, 8) or differences.shape[0] % width:
+        raise ValueError(f"{differences.shape[0]} bytes of integers of {width}")
+    cdef size_t n = differences.shape[0] // width
+    values = np.empty(n, np.int64)
+    if n == 0:
+        return values
+    cdef int64_t[::1] view = values
+    with nogil:
+        zaro_intlist_sum(&differences[0], width, n, &view[0])
+    return values
 
 
 def write(const int64_t[::1] values not None):

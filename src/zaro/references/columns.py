@@ -47,16 +47,14 @@ def used_files(file_id: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[n
         return np.empty(0, np.int64), file_id
     most = int(file_id.max())
     if most > 8 * len(file_id):
-        used, place = np.unique(file_id[named], return_inverse=True)
-        local = file_id.copy()
-        local[named] = place.astype(np.int32)
-        return used.astype(np.int64), local
-    seen = np.zeros(most + 1, bool)
-    seen[file_id[named]] = True
-    used = np.flatnonzero(seen)
-    places = np.full(most + 1, ABSENT, np.int32)
-    places[used] = np.arange(len(used), dtype=np.int32)
-    return used.astype(np.int64), np.where(named, places[np.maximum(file_id, 0)], file_id).astype(np.int32)
+        used = np.unique(file_id[named]).astype(np.int64)
+        places = np.searchsorted(used, file_id).astype(np.int32)
+    else:
+        seen = np.zeros(most + 1, bool)
+        seen[file_id[named]] = True
+        used = np.flatnonzero(seen).astype(np.int64)
+        places = (np.cumsum(seen, dtype=np.int32) - np.int32(1))[np.maximum(file_id, 0)]
+    return used, np.where(named, places, file_id)
 
 
 def blocks(table: Table, size: int) -> Iterator[tuple[int, Located]]:

@@ -319,9 +319,9 @@ class _Reader:
         for k, pair in enumerate(found):
             if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[1], str):
                 raise field.error(f"expected [last, name], found {pair!r}", k)
-            last.append(lists.integer(pair[0], field, k))
+            last.append(pair[0] if type(pair[0]) is int else lists.integer(pair[0], field, k))
             file.append(names.setdefault(pair[1], len(names)))
-        return np.array(last, np.int64), np.array(file, np.int32), list(names)
+        return lists.integers(last, field, len(last)), np.array(file, np.int32), list(names)
 
     def exceptions(self, name: str, total: int) -> tuple[Ids, Ids]:
         """Flat indices, ascending, and bytes of `unique` or `gaps`."""
@@ -334,7 +334,7 @@ class _Reader:
         lengths = lists.integers(found["lengths"], self.field(f"{name}.lengths"), total)
         if len(ids) != len(lengths):
             raise self.field(name).error(f"{len(ids)} ids for {len(lengths)} lengths")
-        if len(ids) > 1 and not (ids[1:] > ids[:-1]).all():
+        if not lists.ascends(ids):
             order = np.argsort(ids, kind="stable")
             ids, lengths = ids[order], lengths[order]
         return ids, lengths
@@ -345,7 +345,8 @@ class _Reader:
         if found is None or (not isinstance(found, Flags) and not found):
             return _NONE
         if isinstance(found, Mapping) and set(found) == {"ids"}:
-            return np.sort(lists.integers(found["ids"], self.field("skipchunks.ids"), total))
+            ids = lists.integers(found["ids"], self.field("skipchunks.ids"), total)
+            return ids if lists.ascends(ids) else np.sort(ids)
         flags = found if isinstance(found, Flags) else _flags(found, field, len(variables), len(dims))
         if flags.flags.shape[1] != len(variables):
             reason = f"{flags.flags.shape[1]} flags for {len(variables)} variables"
@@ -354,7 +355,7 @@ class _Reader:
         row, variable = np.nonzero(flags.flags)
         chunk = chunk[row]
         flat = chunk * len(variables) + variable if varwise else variable * math.prod(dims) + chunk
-        return np.sort(flat)
+        return flat if lists.ascends(flat) else np.sort(flat)
 
 
 def _flags(found: object, field: Field, variables: int, rank: int) -> Flags:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from zaro._core import intlist
 from zaro.errors import GeneratorError
 
-__all__ = ["Flags", "compact", "integer", "integers", "load"]
+__all__ = ["Field", "Flags", "ascends", "compact", "integer", "integers", "load"]
 
 LONG = 512  # bytes of a list from which on cutting it out is worth while
 CODEC = "delta-zstd"
@@ -114,6 +114,11 @@ def integers(value: object, field: Field, limit: int) -> Ints:
     return np.array([integer(item, field, k) for k, item in enumerate(value)], np.int64)
 
 
+def ascends(values: Ints) -> bool:
+    """Whether each value lies above the one before."""
+    return len(values) < 2 or bool((values[1:] > values[:-1]).all())
+
+
 def _fits(values: Iterable[int]) -> bool:
     return all(-(2**63) <= value < 2**63 for value in values)
 
@@ -130,9 +135,8 @@ def _expand(value: Mapping[str, Any], field: Field, limit: int) -> Ints:
         raise field.error(f"n is {count}, expected 0 to {limit}")
     if not isinstance(data, str) or not data.startswith("base64:"):
         raise field.error(f"data is {_quote(data)}, expected text that begins with base64:")
-    width = np.dtype(dtype)
-    raw = _decompress(data[7:], count * width.itemsize, field)
-    return np.cumsum(np.frombuffer(raw, width), dtype=np.int64)
+    width = int(dtype[2:])
+    return intlist.sums(_decompress(data[7:], count * width, field), width)
 
 
 def _decompress(text: str, size: int, field: Field) -> bytes:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from zaro.references.set import References
 
-__all__ = ["HEADER", "ParquetSet", "ParquetTable", "partition_key", "read", "read_folder", "write"]
+__all__ = ["EXTRA", "HEADER", "ParquetSet", "ParquetTable", "partition_key", "read", "read_folder", "write"]
 
 HEADER = ".zmetadata"
 EXTRA = "zaro"
@@ -75,10 +75,9 @@ class _Files(FileTable):
         with self.lock:
             for name in names:
                 if name not in self._ids:
-                    relative = self.folder is not None and is_relative(name)
+                    self._ids[name] = len(self.written)
+                    self.resolved.append(None if self.folder is not None and is_relative(name) else name)
                     self.written.append(name)
-                    self.resolved.append(None if relative else name)
-                    self._ids[name] = len(self._ids)
         return np.array([self._ids[name] for name in names], np.int64)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-__all__ = ["Partition", "open_partition", "read_rows"]
+__all__ = ["BASE64", "Partition", "open_partition", "read_rows"]
 
 COLUMNS = ("path", "offset", "size", "raw")
 BASE64 = b"base64:"
@@ -243,7 +243,7 @@ def _binary(column: pa.Array) -> pa.Array:
 def _raw(
     column: pa.Array | None, file_id: NDArray[np.int32], offset: Ids, length: Ids, place: _Place
 ) -> NDArray[np.uint8]:
-    """Bytes of the rows that hold their own, and mark those rows. Nothing beside a path is no bytes at all."""
+    """Bytes of the rows that hold their own, and mark those rows; beside a path, no bytes are none."""
     import pyarrow.compute as pc
 
     nothing = np.empty(0, np.uint8)
