@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import pickle
 import threading
@@ -259,7 +258,7 @@ def test_a_link_that_leads_nowhere_is_broken_and_not_absent(store: Path) -> None
     path = store / "sst" / "1.0"
     path.unlink()
     path.symlink_to("nowhere")
-    with pytest.raises(zaro.errors.ChunkError, match="does not exist"):
+    with pytest.raises(zaro.errors.ChunkError, match=r"does not exist|leads nowhere"):
         zaro.open(store, "sst")[...]
 
 
@@ -267,7 +266,7 @@ def test_a_directory_or_pipe_in_place_of_a_chunk_is_an_error(store: Path) -> Non
     path = store / "sst" / "1.0"
     path.unlink()
     path.mkdir()
-    with pytest.raises(zaro.errors.ChunkError, match=os.strerror(errno.EISDIR)):
+    with pytest.raises(zaro.errors.ChunkError, match=r"(?i:is a directory)|no file but a directory"):
         zaro.open(store, "sst")[...]
     path.rmdir()
     os.mkfifo(path)

@@ -561,9 +561,9 @@ def _describe_file(files: Sequence[str], file_id: int) -> str:
 
 
 def _chunk_error(source: Source, plan: Plan | PointsPlan, task: int, err: Exception) -> ChunkError:
-    if isinstance(err, ChunkError):
-        return err
     facts = _facts(source, plan, task)
+    if isinstance(err, ChunkError):  # a codec tells what is wrong, not with which chunk
+        return err if err.key else type(err)(err.reason, **facts)
     if isinstance(err, FileNotFoundError):
         return ChunkError("the file does not exist", **facts)
     if isinstance(err, StoreError) and err.url == facts.get("file"):
