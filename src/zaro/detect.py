@@ -19,6 +19,7 @@ from zaro.stores.local import LocalStore
 from zaro.stores.memory import MemoryStore
 from zaro.stores.remote import FsspecStore
 from zaro.stores.targets import Targets
+from zaro.stores.zip import ZipStore, is_zip
 
 __all__ = ["Opened", "detect"]
 
@@ -100,6 +101,8 @@ def _address(address: str, options: Options) -> Opened:
         if _is_parquet_set(local):
             return _references(_open_references(local, options), options)
         return _plain(LocalStore(local), options)
+    if os.path.isfile(local) and is_zip(local):
+        return _plain(ZipStore(local), options)
     if os.path.isfile(local):
         return _references(_open_references(local, options), options)
     raise StoreNotFoundError(address, "No such file or directory")
@@ -110,7 +113,11 @@ def _remote(address: str, options: Options) -> Opened:
     path = address.partition("::")[0].partition("?")[0].rstrip("/")
     if path.endswith(_REFERENCE_ENDINGS):
         return _references(_open_references(address, options), options)
-    store = FsspecStore(address, options.storage_options, options.timeout)
+    if path.endswith(".zip") and "::" not in address:
+        inner = {address.partition("://")[0]: dict(options.storage_options or {})}
+        store = FsspecStore(f"zip://::{address}", inner, options.timeout)
+    else:
+        store = FsspecStore(address, options.storage_options, options.timeout)
     documents = store.root_documents()
     if b'"record_size"' in bytes(documents.get(".zmetadata", b"")):
         return _references(_open_references(address.rstrip("/") + "/", options), options)

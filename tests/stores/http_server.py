@@ -121,6 +121,12 @@ class Handler(BaseHTTPRequestHandler):
         start, stop = self.span(len(whole)) or (0, len(whole))
         return start, stop, whole
 
+    def promise(self, start: int, stop: int, size: int, more: int = 0, **headers: str) -> None:
+        """The head of an answer as it should be, for a body that will not be."""
+        if "Range" in self.headers:
+            headers["Content_Range"] = f"bytes {start}-{stop - 1}/{size}"
+        self.head(206 if "Range" in self.headers else 200, stop - start + more, **headers)
+
     def send_ignored(self, path: str, _: Any, body: bool) -> None:
         """The whole file, whatever was asked for."""
         whole = self.content(path)
@@ -137,23 +143,26 @@ class Handler(BaseHTTPRequestHandler):
     def send_short(self, path: str, by: int, body: bool) -> None:
         """A body that ends before it should, in an answer that contradicts itself."""
         start, stop, whole = self.part(path)
-        part = whole[start : stop - by]
-        self.head(206, len(part), Content_Range=f"bytes {start}-{stop - 1}/{len(whole)}")
-        self.wfile.write(part)
+        self.promise(start, stop, len(whole), -by)
+        self.wfile.write(whole[start : stop - by])
 
     def send_long(self, path: str, by: int, body: bool) -> None:
         start, stop, whole = self.part(path)
-        self.head(206, stop - start + by, Content_Range=f"bytes {start}-{stop - 1}/{len(whole)}")
+        self.promise(start, stop, len(whole), by)
         self.wfile.write(whole[start:stop] + b"x" * by)
 
-    def send_reset(self, path: str, after: int, body: bool) -> None:
+    def send_reset(self, path: str, after: int, body: bool, version: str | None = None) -> None:
         """A connection that breaks in the middle of the body."""
         start, stop, whole = self.part(path)
-        self.head(206, stop - start, Content_Range=f"bytes {start}-{stop - 1}/{len(whole)}", ETag='"1"')
+        self.promise(start, stop, len(whole), ETag=version or f'"{len(whole)}"')
         self.wfile.write(whole[start : start + after])
         self.wfile.flush()
         self.connection.shutdown(socket.SHUT_RDWR)
         self.close_connection = True
+
+    def send_replaced(self, path: str, after: int, body: bool) -> None:
+        """A connection that breaks, to a file that is another afterwards."""
+        self.send_reset(path, after, body, version='"before"')
 
     def send_silence(self, path: str, seconds: float, body: bool) -> None:
         """Nothing, for a while."""
@@ -163,7 +172,7 @@ class Handler(BaseHTTPRequestHandler):
     def send_drip(self, path: str, seconds: float, body: bool) -> None:
         """A byte now and then."""
         start, stop, whole = self.part(path)
-        self.head(206, stop - start, Content_Range=f"bytes {start}-{stop - 1}/{len(whole)}")
+        self.promise(start, stop, len(whole))
         for k in range(start, stop):
             self.wfile.write(whole[k : k + 1])
             self.wfile.flush()

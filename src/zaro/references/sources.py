@@ -10,6 +10,7 @@ from typing import IO, Any, cast
 
 from zaro.errors import StoreError
 from zaro.references.files import is_local, local_path
+from zaro.stores.remote import read_url
 
 __all__ = ["is_packed", "open_document"]
 
@@ -24,9 +25,7 @@ def is_packed(start: bytes) -> bool:
 def _open_file(address: str, storage_options: Mapping[str, Any]) -> IO[bytes]:
     if is_local(address):
         return open(local_path(address), "rb", buffering=0)
-    import fsspec  # type: ignore[import-untyped]
-
-    return cast("IO[bytes]", fsspec.open(address, "rb", **storage_options).open())
+    return io.BytesIO(read_url(address, storage_options))
 
 
 def _decompressed(raw: IO[bytes], start: bytes) -> IO[bytes]:
@@ -46,6 +45,8 @@ def open_document(
     """Open an address, or bytes in memory, for reading; gzip and zstd are recognised by their first bytes."""
     try:
         raw = io.BytesIO(target) if isinstance(target, bytes) else _open_file(target, storage_options or {})
+    except StoreError:
+        raise
     except (OSError, ValueError, ImportError) as err:
         where = target[:200] if isinstance(target, str) else "document in memory"
         raise StoreError(where, f"cannot be opened: {err}") from err

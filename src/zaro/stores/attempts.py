@@ -120,17 +120,19 @@ def judge(err: BaseException) -> Passing | None:
     """Say how a library's failure may pass; None where it will not."""
     if isinstance(err, Passing):
         return err
-    status = _status(err) or (_status(err.__cause__) if err.__cause__ is not None else None)
-    if status is not None:
-        return Passing(_text(err)) if status in PASSING_STATUS else None
     names = {kind.__name__ for kind in type(err).__mro__}
     if isinstance(err, PermissionError) or any("Certificate" in name or "Url" in name for name in names):
         return None
     code = getattr(err, "errno", None)
     if code == errno.ECONNREFUSED or names & {"gaierror", "ClientConnectorDNSError", "EndpointConnectionError"}:
         return Passing(_text(err), most=_REFUSED_ATTEMPTS)
+    if names & _NETWORK_ERRORS:
+        return Passing(_text(err))
+    status = _status(err)
+    if status is not None:
+        return Passing(_text(err)) if status in PASSING_STATUS else None
     passes = isinstance(err, (TimeoutError, ConnectionError, EOFError)) or code in _PASSING_ERRNO
-    return Passing(_text(err)) if passes or names & _NETWORK_ERRORS else None
+    return Passing(_text(err)) if passes else None
 
 
 def _forbidden(err: BaseException) -> bool:
@@ -139,13 +141,13 @@ def _forbidden(err: BaseException) -> bool:
 
 def _status(err: BaseException) -> int | None:
     """The HTTP status that a library's error carries under one of its names."""
-    response = getattr(err, "response", None)
+    cause = err.__cause__ if type(err) is OSError and err.__cause__ is not None else err  # as s3fs translates
+    response = getattr(cause, "response", None)
     if isinstance(response, dict):  # botocore
         return _int(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
-    for name in ("status", "status_code", "code"):
-        if (found := _int(getattr(err, name, None))) is not None:
-            return found
-    return None
+    facts = {**getattr(response, "__dict__", {}), **getattr(cause, "__dict__", {})}
+    found = (_int(facts.get(name)) for name in ("status", "status_code", "code"))
+    return next((status for status in found if status is not None), None)
 
 
 def _int(value: object) -> int | None:

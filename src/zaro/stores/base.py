@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from zaro.errors import StoreError
 
-__all__ = ["Bytes", "Store", "cut", "span_within"]
+__all__ = ["Bytes", "Place", "Store", "cut", "span_within"]
 
 Bytes = bytes | bytearray | memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file that fsspec reaches.
+
+    Attributes
+    ----------
+    fs : fsspec.AbstractFileSystem
+    path : str
+        As the file system spells it.
+    url : str
+        For messages.
+    check : callable or None
+        Raises a StoreError for a URL that a redirect may not lead to.
+    """
+
+    fs: Any
+    path: str
+    url: str
+    check: Callable[[str], None] | None = None
 
 
 class Store(Protocol):

@@ -8,7 +8,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -16,9 +15,9 @@ from zaro import config
 from zaro.errors import StoreError
 from zaro.stores import http, loop
 from zaro.stores.attempts import Passing, attempts
-from zaro.stores.base import Bytes
+from zaro.stores.base import Bytes, Place
 
-__all__ = ["Place", "in_thread", "listing", "place_of", "read", "read_into"]
+__all__ = ["in_thread", "listing", "place_of", "read", "read_into"]
 
 T = TypeVar("T")
 
@@ -29,19 +28,6 @@ _BLOCKING_THREADS = 16
 _WRONG_LENGTH_ATTEMPTS = 3
 
 _EXTRAS = {"http": "http", "https": "http", "s3": "s3", "s3a": "s3"}
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A file that fsspec reaches: the file system, the path as it spells it, the URL for messages."""
-
-    fs: Any
-    path: str
-    url: str
-
-    def below(self, key: str) -> Place:
-        """The place of a key below this one."""
-        return Place(self.fs, f"{self.path}/{key}", f"{self.url}/{key}")
 
 
 _lock = threading.Lock()
@@ -180,9 +166,9 @@ async def read(
     async def once() -> Bytes:
         if _is_http(place.fs):
             if offset < 0:
-                tail = await http.read_tail(place.fs, place.path, -offset, timeout)
+                tail = await http.read_tail(place, -offset, timeout)
                 return tail if length is None else memoryview(tail)[:length]
-            return memoryview(await http.read_whole(place.fs, place.path, most, timeout))[offset:]
+            return memoryview(await http.read_whole(place, most, timeout))[offset:]
         data = await _cat(place, offset or None, None)
         if offset < 0 and len(data) != -offset:
             raise Passing(f"{len(data)} bytes came, {-offset} were asked for", most=_WRONG_LENGTH_ATTEMPTS)
@@ -202,7 +188,7 @@ async def read_into(place: Place, offset: int, into: memoryview, *, timeout: flo
 
     async def once() -> Bytes:
         if _is_http(place.fs):
-            await http.read_span(place.fs, place.path, offset, body, timeout)
+            await http.read_span(place, offset, body, timeout)
             return into
         data = await _cat(place, offset, offset + nbytes)
         if len(data) != nbytes:

@@ -13,9 +13,12 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urljoin
+from weakref import WeakSet
 
 from zaro.errors import StoreError, StoreForbiddenError
 from zaro.stores.attempts import PASSING_STATUS, Passing
+from zaro.stores.base import Place
 
 __all__ = ["Body", "read_span", "read_tail", "read_whole"]
 
@@ -24,6 +27,10 @@ _WRONG_LENGTH_ATTEMPTS = 3
 # bytes that aiohttp keeps for us before it holds the server back
 _READ_AHEAD = 1 << 20
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)\s*$")
+
+
+# sessions that ask before they follow a redirect
+_watched: WeakSet[Any] = WeakSet()
 
 
 @dataclass(slots=True)
@@ -35,29 +42,29 @@ class Body:
     tag: str | None = None
 
 
-async def read_span(fs: Any, url: str, offset: int, body: Body, timeout: float) -> None:
+async def read_span(place: Place, offset: int, body: Body, timeout: float) -> None:
     """Read bytes `offset` to `offset + len(body.into)`, from where an earlier attempt ended.
 
     Raises
     ------
     FileNotFoundError, StoreError, Passing
     """
-    start, stop = offset + body.have, offset + len(body.into)
-    async with _get(fs, url, timeout, f"bytes={start}-{stop - 1}") as response:
+    url, start, stop = place.url, offset + body.have, offset + len(body.into)
+    async with _get(place, timeout, f"bytes={start}-{stop - 1}") as response:
         skip = 0
         if response.status == 206:
             _check_range(response, url, start, stop)
             _check_tag(response, body)
         else:
-            skip = _check_whole(response, url, stop)
-            body.have = 0
-            skip = offset
+            _check_whole(response, url, stop)
+            body.have, skip = 0, offset
         await _fill(response, url, body, skip)
 
 
-async def read_tail(fs: Any, url: str, nbytes: int, timeout: float) -> bytes:
+async def read_tail(place: Place, nbytes: int, timeout: float) -> bytes:
     """Read the last `nbytes` bytes of a file."""
-    async with _get(fs, url, timeout, f"bytes=-{nbytes}") as response:
+    url = place.url
+    async with _get(place, timeout, f"bytes=-{nbytes}") as response:
         if response.status == 206:
             first, last, total = _content_range(response, url)
             if last - first + 1 != nbytes or (total is not None and last != total - 1):
@@ -71,10 +78,10 @@ async def read_tail(fs: Any, url: str, nbytes: int, timeout: float) -> bytes:
     return bytes(tail)
 
 
-async def read_whole(fs: Any, url: str, most: int | None, timeout: float) -> bytes:
+async def read_whole(place: Place, most: int | None, timeout: float) -> bytes:
     """Read all bytes of a file, of which there may be `most`."""
-    parts, have = [], 0
-    async with _get(fs, url, timeout, None) as response:
+    url, parts, have = place.url, [], 0
+    async with _get(place, timeout, None) as response:
         if response.status != 200:
             raise StoreError(url, f"the whole was asked for, the answer is HTTP {_status(response)}")
         async for part, _ in response.content.iter_chunks():
@@ -91,21 +98,45 @@ async def read_whole(fs: Any, url: str, most: int | None, timeout: float) -> byt
 
 
 @asynccontextmanager
-async def _get(fs: Any, url: str, timeout: float, span: str | None) -> AsyncIterator[Any]:
+async def _get(place: Place, timeout: float, span: str | None) -> AsyncIterator[Any]:
     """Ask for a file or a span of it; the answer is 200 or (for a span) 206 from here on."""
     import aiohttp
 
-    session = await fs.set_session()
-    options = dict(fs.kwargs)
+    session = await place.fs.set_session()
+    options = dict(place.fs.kwargs)
     # a span of compressed bytes is no span of the file
     headers = {**options.pop("headers", {}), "Accept-Encoding": "identity"}
     if span is not None:
         headers["Range"] = span
     stalled = max(timeout / 3, 0.01)
     options["timeout"] = aiohttp.ClientTimeout(total=None, sock_connect=stalled, sock_read=stalled)
-    async with session.get(fs.encode_url(url), headers=headers, read_bufsize=_READ_AHEAD, **options) as response:
-        _check_status(response, url)
+    if place.check is not None:
+        _watch_redirects(session)
+        options["trace_request_ctx"] = place.check
+    address = place.fs.encode_url(place.path)
+    async with session.get(address, headers=headers, read_bufsize=_READ_AHEAD, **options) as response:
+        _check_status(response, place.url)
         yield response
+
+
+def _watch_redirects(session: Any) -> None:
+    """Have a session ask, before it follows a redirect, whether it may."""
+    import aiohttp
+
+    if session in _watched:
+        return
+    watch = aiohttp.TraceConfig()
+    watch.on_request_redirect.append(_ask)
+    watch.freeze()
+    session.trace_configs.append(watch)
+    _watched.add(session)
+
+
+async def _ask(_session: Any, context: Any, step: Any) -> None:
+    check = context.trace_request_ctx
+    if check is not None:
+        to = step.response.headers.get("Location") or step.response.headers.get("URI") or ""
+        check(urljoin(str(step.url), to))
 
 
 def _status(response: Any) -> str:
@@ -170,12 +201,11 @@ def _check_tag(response: Any, body: Body) -> None:
     body.tag = tag
 
 
-def _check_whole(response: Any, url: str, stop: int) -> int:
+def _check_whole(response: Any, url: str, stop: int) -> None:
     """Check an answer that ignores the range: fine as long as the file is long enough."""
     size = response.content_length
     if size is not None and size < stop:
         raise StoreError(url, f"ignores ranges and answers with {size} bytes, {stop} are needed{_page(response)}")
-    return 0
 
 
 def _page(response: Any) -> str:

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zaro import config
-from zaro.errors import StoreError, StoreForbiddenError
+from zaro.errors import StoreError, StoreForbiddenError, StoreNotFoundError
 from zaro.stores import filesystems, loop
-from zaro.stores.base import Bytes
-from zaro.stores.filesystems import Place, place_of
+from zaro.stores.base import Bytes, Place
+from zaro.stores.filesystems import place_of
 
-__all__ = ["Arrived", "Fetch", "FsspecStore", "read_parts"]
+__all__ = ["Arrived", "Fetch", "FsspecStore", "read_parts", "read_url"]
 
 DOCUMENT_NAMES = ("zarr.json", ".zarray", ".zgroup", ".zattrs")
 """Metadata documents that a folder may hold."""
@@ -202,6 +202,23 @@ def read_parts(parts: Sequence[Part], timeout: float) -> list[Bytes | StoreError
         return list(await asyncio.gather(*map(one, parts)))
 
     return loop.run(all_of_them())
+
+
+def read_url(url: str, options: Mapping[str, Any], timeout: float = 60.0) -> Bytes:
+    """Read the whole file at a URL.
+
+    Raises
+    ------
+    StoreNotFoundError
+        There is none.
+    StoreError
+    """
+    found = read_parts([(place_of(url, options), 0, None)], timeout)[0]
+    if isinstance(found, FileNotFoundError) and not isinstance(found, StoreError):
+        raise StoreNotFoundError(url, "No such file or directory") from found
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 # ---- many requests -----------------------------------------------------------------------------

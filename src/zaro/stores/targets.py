@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from zaro.options import Options
-from zaro.stores.base import Bytes
-from zaro.stores.filesystems import Place, place_of
+from zaro.stores.base import Bytes, Place
+from zaro.stores.filesystems import place_of
 from zaro.stores.local import read_span
 from zaro.stores.remote import read_parts
 from zaro.stores.trust import check_target, local_path_of
@@ -38,7 +39,7 @@ class Targets:
             The set came from afar, or `allow_targets` does not name this place.
         """
         full = self.full(url)
-        check_target(full, self.origin, self.options.allow_targets)
+        self._check(full)
         return local_path_of(full)
 
     def full(self, url: str) -> str:
@@ -57,8 +58,12 @@ class Targets:
             It may not be reached, or nothing reaches it.
         """
         full = self.full(url)
-        check_target(full, self.origin, self.options.allow_targets)
-        return place_of(full, self.options.for_url(full))
+        self._check(full)
+        found = place_of(full, self.options.for_url(full))
+        return found if self.options.allow_targets is None else replace(found, check=self._check)
+
+    def _check(self, url: str) -> None:
+        check_target(url, self.origin, self.options.allow_targets)
 
     def read(self, spans: Sequence[tuple[str, int, int | None]]) -> list[Bytes]:
         """The bytes of (url, offset, length) spans, remote ones asked for at the same time.
