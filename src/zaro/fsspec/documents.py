@@ -19,9 +19,9 @@ from zaro.options import Options
 from zaro.references.set import References
 
 try:
-    from ujson import dumps  # what fsspec spells objects with, where it is installed
+    import ujson as _spelling  # what fsspec spells objects with, where it is installed
 except ImportError:
-    from json import dumps
+    _spelling = standard_json
 
 __all__ = ["Document", "as_bytes", "dumps", "open_document", "spelled", "text_of"]
 
@@ -107,8 +107,13 @@ def _of_mapping(fo: Any, template_overrides: Mapping[str, Any] | None) -> Docume
     templates = {**(fo.get("templates") or {}), **(template_overrides or {})}
     if not templates and not fo.get("gen"):
         return Document(mapping=_plain(fo.get("refs") or {}))
-    document = {**fo, "version": 1, "templates": templates}
+    document = {**fo, "version": 1, "templates": templates, "refs": _plain(fo.get("refs") or {})}
     return Document(columns=lambda: References.open(document), templates=templates)
+
+
+def dumps(value: Any) -> str:
+    """Spell a JSON value as fsspec does."""
+    return _spelling.dumps(value)
 
 
 def _plain(refs: Mapping[str, Any]) -> dict[str, Any]:
