@@ -5,5 +5,6 @@ After `install()`, code that asks fsspec for the protocol `reference` gets zaro'
 
 from zaro.fsspec.errors import ReferenceNotReachable
 from zaro.fsspec.filesystem import ReferenceFileSystem, install
+from zaro.fsspec.lazy import LazyReferenceMapper
 
-__all__ = ["ReferenceFileSystem", "ReferenceNotReachable", "install"]
+__all__ = ["LazyReferenceMapper", "ReferenceFileSystem", "ReferenceNotReachable", "install"]

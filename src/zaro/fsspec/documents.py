@@ -12,16 +12,15 @@ from typing import Any
 import fsspec  # type: ignore[import-untyped]
 from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
 
+from zaro.options import Options
 from zaro.references import json
 from zaro.references.contents import Reference
-from zaro.references.files import folder_of
-from zaro.options import Options
 from zaro.references.set import References
 
 try:
-    from ujson import dumps  # what fsspec spells objects with, where it is installed
+    from ujson import dumps as _dumps  # what fsspec spells objects with, where it is installed
 except ImportError:
-    from json import dumps
+    from json import dumps as _dumps  # type: ignore[assignment]
 
 __all__ = ["Document", "as_bytes", "dumps", "open_document", "spelled", "text_of"]
 
@@ -40,14 +39,14 @@ class Document:
         The references themselves, where they came as a mapping.
     templates : dict
         Templates of a mapping, with what overrides them.
-    folder : str or None
-        Folder that the document lies in; None where it came from no address.
+    origin : str or None
+        Address of the document; None where it came from none.
     """
 
     columns: Callable[[], References] | None = None
     mapping: MutableMapping[str, Any] | None = None
     templates: dict[str, Any] = field(default_factory=dict)
-    folder: str | None = None
+    origin: str | None = None
 
 
 def open_document(
@@ -74,14 +73,14 @@ def open_document(
     fo = os.fspath(fo)
     fs, path = fsspec.core.url_to_fs(fo, **options)
     if ".json" not in path and (fo.endswith(_PARQUET_ENDINGS) or fs.isdir(path)):
-        return Document(mapping=lazy(path, fs))
-    folder = folder_of(fs.unstrip_protocol(path)) if "::" not in fo else None
+        return Document(mapping=lazy(path, fs), origin=f"{fs.unstrip_protocol(path)}/")
+    origin = fo if "::" in fo else fs.unstrip_protocol(path)
     if template_overrides or target is not None:
         with fsspec.open(fo, "rb", **options) as file:
             found = _of_mapping(standard_json.load(file), template_overrides)
-        found.folder = folder
+        found.origin = origin
         return found
-    return Document(columns=_once(lambda: _read(fo, fs, path, options)), folder=folder)
+    return Document(columns=_once(lambda: _read(fo, fs, path, options)), origin=origin)
 
 
 def _once(opener: Callable[[], References]) -> Callable[[], References]:
@@ -107,8 +106,13 @@ def _of_mapping(fo: Any, template_overrides: Mapping[str, Any] | None) -> Docume
     templates = {**(fo.get("templates") or {}), **(template_overrides or {})}
     if not templates and not fo.get("gen"):
         return Document(mapping=_plain(fo.get("refs") or {}))
-    document = {**fo, "version": 1, "templates": templates}
+    document = {**fo, "version": 1, "templates": templates, "refs": _plain(fo.get("refs") or {})}
     return Document(columns=lambda: References.open(document), templates=templates)
+
+
+def dumps(value: Any) -> str:
+    """Spell a JSON value as fsspec does."""
+    return _dumps(value)
 
 
 def _plain(refs: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,9 +14,10 @@ from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-
 from zaro.errors import StoreError
 from zaro.stores.local import read_span
 
-__all__ = ["Merged", "Span", "fetch", "fetch_async", "merge", "narrow"]
+__all__ = ["Answer", "Merged", "Span", "fetch", "fetch_async", "merge", "narrow"]
 
 Answer = bytes | Exception
+"""What a request brought."""
 
 
 class Span(NamedTuple):

@@ -11,13 +11,14 @@ from fsspec.core import split_protocol, url_to_fs  # type: ignore[import-untyped
 from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper  # type: ignore[import-untyped]
 from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
 
-from zaro.errors import StoreError
 from zaro.options import Options
-from zaro.references.files import is_local, places
+from zaro.references.files import folder_of, is_relative, places
+from zaro.stores.trust import check_target, protocol_of
 
 __all__ = ["FileSystems", "make_filesystems"]
 
-_LOCAL = (None, "file", "local")
+_HERE = ("file", "local", "memory")
+"""Protocols of documents that this machine wrote."""
 
 
 class FileSystems(dict[str | None, Any]):
@@ -29,17 +30,19 @@ class FileSystems(dict[str | None, Any]):
         For those that are made here.
     prefixes : dict
         Options by URL prefix, the longest that fits counts.
-    folder : str or None
-        Folder of the document, for relative paths.
-    guarded : bool
-        Whether the document came from afar, and nobody said that it may reach local files.
+    origin : str or None
+        Address of the document: relative paths mean files beside it, and one from afar may not
+        reach this machine.
+    named : set of str
+        Protocols that the caller named, and so allows.
     """
 
-    def __init__(self, *, asynchronous: bool = False, folder: str | None = None) -> None:
+    def __init__(self, *, asynchronous: bool = False, origin: str | None = None) -> None:
         super().__init__()
-        self.asynchronous, self.folder = asynchronous, folder
+        self.asynchronous, self.origin = asynchronous, origin
         self.prefixes: dict[str, Any] = {}
-        self.guarded = False
+        self.named: set[str | None] = set()
+        self._folder = None if origin is None or "::" in origin else folder_of(origin)
         self._by_prefix: dict[str, Any] = {}
 
     def __missing__(self, protocol: str | None) -> Any:
@@ -63,16 +66,13 @@ class FileSystems(dict[str | None, Any]):
         StoreError
             A set from afar names a file of this machine.
         """
-        if self.folder is not None and isinstance(self._plain(None), LocalFileSystem):
+        if self._folder is not None and is_relative(url) and isinstance(self._inner(None), LocalFileSystem):
             url = self._resolved(url)
+        self._check(url)
         if "::" in url:
-            self._check(url, url.rsplit("::", 1)[1])
             fs, path = url_to_fs(url)
             return wrapped(fs, self.asynchronous), path
-        fs = self._by_url(url)
-        if isinstance(getattr(fs, "sync_fs", fs), LocalFileSystem):
-            self._check(url, url)
-        return fs, url
+        return self._by_url(url), url
 
     def _by_url(self, url: str) -> Any:
         protocol = split_protocol(url)[0]
@@ -85,22 +85,25 @@ class FileSystems(dict[str | None, Any]):
             self._by_prefix[prefix] = self._make(protocol, given) if is_options else given
         return self._by_prefix[prefix]
 
-    def _plain(self, protocol: str | None) -> Any:
+    def _inner(self, protocol: str | None) -> Any:
         fs = self.get(protocol)
         return getattr(fs, "sync_fs", fs)
 
     def _resolved(self, url: str) -> str:
         """A relative path as a file beside the document or, failing that, below the working directory."""
-        candidates = places(url, self.folder)
+        candidates = places(url, self._folder)
         return next(filter(os.path.exists, candidates), candidates[0]) if candidates[1:] else candidates[0]
 
-    def _check(self, url: str, place: str) -> None:
-        if self.guarded and is_local(place):
-            raise StoreError(
-                url,
-                "a reference set from afar may not read this machine's files; "
-                "allow it with remote_protocol='file' if you trust it",
-            )
+    def _check(self, url: str) -> None:
+        origin = self.origin
+        if origin is None or protocol_of(origin.split("::")[-1]) in _HERE:
+            return
+        last = url.rsplit("::", 1)[-1]
+        if protocol_of(last) in self.named or ("://" not in last and None in self.named):
+            return
+        if "://" not in url and not isinstance(self._inner(None), LocalFileSystem):
+            return
+        check_target(url, origin, None)
 
 
 def wrapped(fs: Any, asynchronous: bool) -> Any:
@@ -126,7 +129,7 @@ def make_filesystems(
     templates: Iterable[Any],
     first_url: str | None,
     asynchronous: bool,
-    folder: str | None,
+    origin: str | None,
 ) -> FileSystems:
     """Make the file systems that the arguments of a reference file system name.
 
@@ -137,13 +140,16 @@ def make_filesystems(
     remote_protocol, remote_options
         For URLs without protocol, and for the first protocol that is met; options may be a dict of
         URL prefix to options instead.
+    origin : str or None
+        Address of the document.
     templates, first_url
         Where the protocol is looked for if nobody names one.
     """
-    found = FileSystems(asynchronous=asynchronous, folder=folder)
-    named: set[str | None] = {remote_protocol} if remote_protocol else set()
+    found = FileSystems(asynchronous=asynchronous, origin=origin)
+    if remote_protocol:
+        found.named = {remote_protocol, None}
     if isinstance(fs, Mapping):
-        named |= set(fs)
+        found.named |= set(fs)
         _take_all(found, fs)
     else:
         options: Mapping[str, Any] = remote_options or {}
@@ -151,7 +157,7 @@ def make_filesystems(
             found.prefixes, options = dict(options), {}
         if fs is not None:
             remote_protocol = fs.protocol if isinstance(fs.protocol, str) else fs.protocol[0]
-            named.add(remote_protocol)
+            found.named = {remote_protocol, None}
             found[remote_protocol] = fs
         protocols = [remote_protocol] if remote_protocol else _protocols(templates, first_url)
         for protocol in protocols:
@@ -162,8 +168,6 @@ def make_filesystems(
         found[None] = fs or fsspec.filesystem("file")
         for key, one in found.items():
             found[key] = wrapped(one, asynchronous)
-    afar = folder is not None and "://" in folder and not folder.startswith("memory://")
-    found.guarded = afar and not named & set(_LOCAL)
     return found
 
 

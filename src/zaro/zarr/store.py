@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
 from zarr.abc.store import ByteRequest, Store
@@ -13,6 +13,7 @@ from zarr.core.buffer import Buffer, BufferPrototype, default_buffer_prototype
 
 from zaro.options import Options
 from zaro.references.set import References
+from zaro.stores.base import Bytes
 from zaro.zarr.objects import Objects, open_objects
 from zaro.zarr.ranges import Span, span_of
 
@@ -147,6 +148,10 @@ class ZaroStore(Store):
         """Do what `get` does, without an event loop."""
         found = self._objects().get([(key, span_of(byte_range))])[0]
         return None if found is None else (prototype or default_buffer_prototype()).buffer.from_bytes(found)
+
+    def get_now(self, keys: Sequence[str]) -> Sequence[Bytes | None]:
+        """Whole values of some keys, as bytes, without an event loop; None for keys that are absent."""
+        return self._objects().get([(key, None) for key in keys])
 
     async def get_partial_values(
         self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, ByteRequest | None]]
