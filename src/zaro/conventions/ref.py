@@ -299,6 +299,8 @@ def _address(here: Fragment, target: _Target, uri: str, index: Index) -> str:
     path = local_path_of(uri)
     if path is None or "://" in uri:
         return uri if path is None else path
+    if index.address is None and os.path.isabs(path):
+        return path
     if index.address is None or local_path_of(index.address) is None:
         reason = f"{target}: the relative uri needs a store in a local directory, this one is {index.label}"
         raise here.error(reason, XGroupPathError)
