@@ -163,11 +163,10 @@ def _references(refs: References, options: Options) -> Opened:
             found = _bytes_of(refs[key], targets)
         return found
 
-    known = _node_paths(documents) | _node_paths(contents.other)
+    below = _names_below(_node_paths(documents) | _node_paths(contents.other))
 
     def names(path: str) -> Iterable[str]:
-        start = f"{path}/" if path else ""
-        return sorted({p[len(start) :].split("/", 1)[0] for p in known if p.startswith(start) and p != path})
+        return below.get(path, ())
 
     def table(path: str, metadata: ArrayMetadata) -> Table:
         found = contents.tables.get(path)
@@ -188,11 +187,27 @@ def _node_paths(keys: Iterable[str]) -> set[str]:
     return {key.rpartition("/")[0] for key in keys if key.rpartition("/")[2] in _DOCUMENTS}
 
 
+def _names_below(paths: Iterable[str]) -> dict[str, list[str]]:
+    """Names directly below each path, in order; worked out once, since a tree asks for all of them."""
+    found: dict[str, set[str]] = {}
+    for path in paths:
+        below = path
+        while below:
+            above, _, name = below.rpartition("/")
+            members = found.setdefault(above, set())
+            if name in members:
+                break
+            members.add(name)
+            below = above
+    return {path: sorted(members) for path, members in found.items()}
+
+
 # ---- plain stores ------------------------------------------------------------------------------
 
 
 def _plain(store: Store, options: Options) -> Opened:
     consolidated = _consolidated(store)
+    below = {} if consolidated is None else _names_below(_node_paths(consolidated))
 
     def document(key: str) -> DocumentSource | None:
         if consolidated is not None:
@@ -206,9 +221,7 @@ def _plain(store: Store, options: Options) -> Opened:
             return found
         if consolidated is None:
             return (name for name in store.names(path) if not name.startswith(".") and name != "zarr.json")
-        start = f"{path}/" if path else ""
-        paths = _node_paths(consolidated)
-        return sorted({p[len(start) :].split("/", 1)[0] for p in paths if p.startswith(start) and p != path})
+        return below.get(path, ())
 
     def table(path: str, metadata: ArrayMetadata) -> Table:
         return KeyTable(store, f"{path}/" if path else "", metadata.key_encoding, metadata.grid)

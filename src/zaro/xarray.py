@@ -7,9 +7,12 @@ xr.open_dataset("refs.json", engine="zaro", chunks={})
 
 from __future__ import annotations
 
+import functools
 import importlib.util
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import xarray
@@ -80,8 +83,8 @@ class ZaroDataStore(AbstractDataStore):
 
     def get_variables(self) -> Mapping[str, Variable]:
         """Every array of the group, lazy."""
-        nodes = {name: node for name, node in self.group.items() if isinstance(node, Array)}
-        return FrozenDict((name, variable(node)) for name, node in nodes.items())
+        nodes = [node for node in self.group.children() if isinstance(node, Array)]
+        return FrozenDict((node.name, variable(node)) for node in nodes)
 
     def get_attrs(self) -> dict[str, Any]:
         """Attributes of the group."""
@@ -145,23 +148,29 @@ def _codec_encoding(array: Array) -> dict[str, Any]:
             "filters": tuple(steps[:-1] if has_compressor else steps),
             "shards": None,
         }
+    written = [{"name": codec.name, "configuration": dict(codec.configuration)} for codec in codecs]
+    return {"shards": array.shards, **_zarr_codecs(json.dumps(written), array.dtype.itemsize == 1)}
+
+
+@functools.lru_cache(maxsize=256)
+def _zarr_codecs(written: str, has_no_order: bool) -> Mapping[str, Any]:
+    """zarr-python's codecs of a v3 chain; arrays of one store mostly have the same."""
     if importlib.util.find_spec("zarr") is None:
-        return {"shards": array.shards}
+        return MappingProxyType({})
     from zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec
     from zarr.codecs import BytesCodec
     from zarr.core.metadata.v3 import parse_codecs
 
-    found = parse_codecs(
-        [{"name": codec.name, "configuration": dict(codec.configuration)} for codec in codecs]
-    )
-    if array.dtype.itemsize == 1:  # bytes have no order, and zarr-python then shows none
+    found = parse_codecs(json.loads(written))
+    if has_no_order:  # bytes have no order, and zarr-python then shows none
         found = tuple(BytesCodec(endian=None) if isinstance(codec, BytesCodec) else codec for codec in found)
-    return {
-        "compressors": tuple(codec for codec in found if isinstance(codec, BytesBytesCodec)),
-        "filters": tuple(codec for codec in found if isinstance(codec, ArrayArrayCodec)),
-        "shards": array.shards,
-        "serializer": next((codec for codec in found if isinstance(codec, ArrayBytesCodec)), None),
-    }
+    return MappingProxyType(
+        {
+            "compressors": tuple(codec for codec in found if isinstance(codec, BytesBytesCodec)),
+            "filters": tuple(codec for codec in found if isinstance(codec, ArrayArrayCodec)),
+            "serializer": next((codec for codec in found if isinstance(codec, ArrayBytesCodec)), None),
+        }
+    )
 
 
 def _numcodecs(codec: Codec) -> Any:

@@ -11,15 +11,14 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from xarray import Dataset, DataTree, Variable
+from xarray import Coordinates, Dataset, DataTree, Variable
 from xarray.backends import AbstractDataStore, BackendEntrypoint
-from xarray.backends.store import StoreBackendEntrypoint
 from xarray.conventions import decode_cf_variables
 from xarray.core.utils import FrozenDict
 
 from zaro.conventions.assemble import Assembled, assemble
 from zaro.conventions.base import tell
-from zaro.conventions.nodes import GroupNode, Index, Stores
+from zaro.conventions.nodes import GroupNode, Stores
 from zaro.errors import (
     MetadataError,
     NodeNotFoundError,
@@ -52,7 +51,7 @@ class ResolvedZarrStore(AbstractDataStore):
     def __init__(self, variables: Mapping[str, Variable], attrs: Mapping[str, Any] | None = None) -> None:
         self._variables, self._attrs = dict(variables), dict(attrs or {})
 
-    def get_variables(self) -> FrozenDict[str, Variable]:
+    def get_variables(self) -> Mapping[str, Variable]:
         """Arrays of the group, and the coordinates that belong to them."""
         return FrozenDict(self._variables)
 
@@ -60,7 +59,7 @@ class ResolvedZarrStore(AbstractDataStore):
         """Attributes of the group."""
         return {name: value for name, value in self._attrs.items() if not name.lower().startswith("_nc")}
 
-    def get_dimensions(self) -> FrozenDict[str, int]:
+    def get_dimensions(self) -> Mapping[str, int]:
         """Sizes of the dimensions, by name."""
         sizes: dict[str, int] = {}
         for each in self._variables.values():
@@ -91,7 +90,7 @@ class XGroupBackendEntrypoint(BackendEntrypoint):
         """Never: it is for those who ask for it."""
         return False
 
-    def open_dataset(self, filename_or_obj: Any, *, group: str | None = None, **arguments: Any) -> Dataset:  # type: ignore[override]
+    def open_dataset(self, filename_or_obj: Any, *, group: str | None = None, **arguments: Any) -> Dataset:
         """Open one group as a Dataset: metadata only, every variable lazy.
 
         Parameters
@@ -122,7 +121,7 @@ class XGroupBackendEntrypoint(BackendEntrypoint):
         decoding, options, cross = _sorted_out(arguments)
         return _dataset(_open(filename_or_obj, group, options, cross), decoding)
 
-    def open_groups_as_dict(  # type: ignore[override]
+    def open_groups_as_dict(
         self, filename_or_obj: Any, *, group: str | None = None, **arguments: Any
     ) -> dict[str, Dataset]:
         """Open every group below `group` (itself as `/`), by path; parameters as `open_dataset`."""
@@ -133,7 +132,7 @@ class XGroupBackendEntrypoint(BackendEntrypoint):
             for node in _walk(start)
         }
 
-    def open_datatree(self, filename_or_obj: Any, **arguments: Any) -> DataTree:  # type: ignore[override]
+    def open_datatree(self, filename_or_obj: Any, **arguments: Any) -> DataTree:
         """Open every group below `group` as a DataTree; parameters as `open_dataset`.
 
         Raises
@@ -213,21 +212,25 @@ def _dataset(group: GroupNode, decoding: Mapping[str, Any]) -> Dataset:
     """One group as a Dataset, decoded by xarray; what the conventions gave are coordinates."""
     dropped = decoding.get("drop_variables") or ()
     found = assemble(group, without=[dropped] if isinstance(dropped, str) else list(dropped))
-    dataset = _decoded(found, decoding)
-    return dataset.set_coords([name for name in found.sources if name in dataset.variables])
-
-
-def _decoded(found: Assembled, decoding: Mapping[str, Any]) -> Dataset:
-    entrypoint = StoreBackendEntrypoint()
     try:
-        return entrypoint.open_dataset(ResolvedZarrStore(found.variables, found.group.attrs), **decoding)
+        return _decoded(found, decoding)
     except Exception as err:
         if not _drop_undecodable(found, decoding):
             raise
         try:
-            return entrypoint.open_dataset(ResolvedZarrStore(found.variables, found.group.attrs), **decoding)
+            return _decoded(found, decoding)
         except Exception as again:
             raise again from err
+
+
+def _decoded(found: Assembled, decoding: Mapping[str, Any]) -> Dataset:
+    """As xarray opens a store, with more coordinates: also where it is told to look for none."""
+    store = ResolvedZarrStore(found.variables, found.group.attrs)
+    variables, attrs, names = decode_cf_variables(store.get_variables(), store.get_attrs(), **decoding)
+    names = names | found.sources.keys()
+    coords = {name: each for name, each in variables.items() if name in names or each.dims == (name,)}
+    data = {name: each for name, each in variables.items() if name not in coords}
+    return Dataset(data, coords=Coordinates(coords, indexes={}), attrs=attrs)
 
 
 def _drop_undecodable(found: Assembled, decoding: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zaro.conventions.base import ConventionHandler, tell
+from zaro.conventions.base import ConventionHandler, overheard, tell
 from zaro.conventions.nodes import ArrayNode, GroupNode, join
 from zaro.conventions.registry import detected, handlers, principal
 from zaro.errors import XGroupError, XGroupNoPrincipalWarning
@@ -55,16 +55,44 @@ def assemble(group: GroupNode, *, without: Collection[str] = ()) -> Assembled:
     found = Assembled(group)
     for name, node in arrays.items():
         found.put(name, node.variable(_free_dims(node, found.sizes)))
-    known, root = handlers(), group.index.root
+    known, twins = handlers(), _Twins()
     resolved = []
     for node in arrays.values():
-        coordinates = _coordinates(known, node, group, root)
-        if coordinates is not None:
-            resolved.append(node)
+        active = _active(known, node, group)
+        if not active:
+            continue
+        resolved.append(node)
+        if twins.has(node, active):
+            continue
+        with overheard() as errors:
+            coordinates = [pair for handler in active for pair in _asked(handler, node, group).items()]
             _add(found, node, [(name, each) for name, each in coordinates if name not in without], arrays)
+        if not errors:
+            twins.keep(node, active)
     for node in resolved:
         _flatten(found, node)
     return found
+
+
+class _Twins:
+    """Arrays whose coordinates were worked out without a complaint; others like them have the same."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[Any, ...]] = []
+
+    def has(self, node: ArrayNode, active: list[ConventionHandler]) -> bool:
+        """Whether there is an array like this one."""
+        return _likeness(node, active) in self._known
+
+    def keep(self, node: ArrayNode, active: list[ConventionHandler]) -> None:
+        """Know an array, where all that counts is known; a few are enough."""
+        likeness = _likeness(node, active)
+        if None not in likeness and len(self._known) < 8:
+            self._known.append(likeness)
+
+
+def _likeness(node: ArrayNode, active: list[ConventionHandler]) -> tuple[Any, ...]:
+    return (node.dims, node.shape, *active, *(handler.inputs(node) for handler in active))
 
 
 def _free_dims(node: ArrayNode, taken: Mapping[str, int]) -> tuple[str, ...]:
@@ -77,30 +105,25 @@ def _free_dims(node: ArrayNode, taken: Mapping[str, int]) -> tuple[str, ...]:
     )
 
 
-def _coordinates(
-    known: Iterable[ConventionHandler], array: ArrayNode, group: GroupNode, root: GroupNode
-) -> list[tuple[str, Variable]] | None:
-    """What the conventions of one array give; None where it has no principal convention."""
+def _active(
+    known: Iterable[ConventionHandler], array: ArrayNode, group: GroupNode
+) -> list[ConventionHandler]:
+    """Conventions of an array, the principal one first; none, and a warning, where it has no such one."""
+    root = group.index.root
     main = principal(known, array, group, root)
     if main is None:
-        text = f"array {array.where!r} declares no principal convention; it is opened without further coordinates"
+        text = f"array {array.where!r} declares no principal convention; it has no further coordinates"
         warnings.warn(XGroupNoPrincipalWarning(text), stacklevel=2)
-        return None
-    found = list(_asked(main, array, group, root).items())
-    for service in known:
-        if service.tier == "service" and detected(service, array, group, root):
-            found += _asked(service, array, group, root).items()
-    return found
+        return []
+    return [main, *(each for each in known if each.tier == "service" and detected(each, array, group, root))]
 
 
-def _asked(
-    handler: ConventionHandler, array: ArrayNode, group: GroupNode, root: GroupNode
-) -> dict[str, Variable]:
+def _asked(handler: ConventionHandler, array: ArrayNode, group: GroupNode) -> dict[str, Variable]:
     """Ask one handler, whatever it does."""
     from xarray import Variable
 
     try:
-        found = handler.get_variables(array, group, root)
+        found = handler.get_variables(array, group, group.index.root)
         wrong = [name for name, each in found.items() if not isinstance(each, Variable)]
         if wrong:
             raise TypeError(f"{wrong[0]!r} is no xarray.Variable")
@@ -197,7 +220,7 @@ def _geolocation_name(found: Assembled, name: str, variable: Variable) -> str:
 
 
 def _flatten(found: Assembled, array: ArrayNode) -> None:
-    """Turn paths in CF's attribute `coordinates` into names of the Dataset; those that lead nowhere are left out."""
+    """Turn paths in CF's attribute `coordinates` into names of the Dataset, or leave them out."""
     attrs = found.variables[array.name].attrs
     text = attrs.get("coordinates")
     if not isinstance(text, str) or "/" not in text:

@@ -190,15 +190,15 @@ def _external(context: AxisContext, node: ArrayNode) -> Variable:
         context.need(node.shape[0])
     except ValuesError as err:
         raise Unfit(str(err)) from None
-    return node.variable(context.dims)
+    return node.variable(context.dims, shared=True)
 
 
 def _scalar(node: ArrayNode) -> Variable:
     """The one value of an array."""
     if not node.shape:
-        return node.variable()
+        return node.variable(shared=True)
     if "scalar" not in node.memo:
-        node.memo["scalar"] = node.variable().isel(dict.fromkeys(node.dims, 0))
+        node.memo["scalar"] = node.variable(shared=True).isel(dict.fromkeys(node.dims, 0))
         node.index.stores.remember(node.memo["scalar"], (*node.key, "scalar"))
     found: Variable = node.memo["scalar"].copy(deep=False)
     found.encoding = {}
@@ -321,14 +321,13 @@ def _external_bounds(context: AxisContext, node: ArrayNode) -> Variable:
         return _scalar_bounds(node)
     if len(shape) != 2 or sorted(shape) != sorted((2, n)):
         raise Unfit(f"has shape {list(shape)}, bounds of axis {name!r} need [2, {n}] or [{n}, 2]")
+    along = 1 if shape == (2, n) else 0
     if n == 2 and name in node.dims:
         along = node.dims.index(name)
-    else:
-        along = 1 if shape == (2, n) else 0
     own = node.dims[1 - along]
     taken = not node.has_names or own == name or context.array.sizes.get(own, 2) != 2
     other = "bounds" if taken else own
-    return node.variable((name, other) if along == 0 else (other, name))
+    return node.variable((name, other) if along == 0 else (other, name), shared=True)
 
 
 def _scalar_bounds(node: ArrayNode) -> Variable:
@@ -337,7 +336,7 @@ def _scalar_bounds(node: ArrayNode) -> Variable:
     if node.shape not in {(1, 2), (2, 1)}:
         raise Unfit(f"has shape {list(node.shape)}, bounds of a single value need [2]")
     along = node.shape.index(1)
-    found = node.variable().isel({node.dims[along]: 0})
+    found = node.variable(shared=True).isel({node.dims[along]: 0})
     found.dims = ("bounds",) if not node.has_names else (node.dims[1 - along],)
     found.encoding = {}
     node.index.stores.remember(found, (*node.key, "scalar bounds"))

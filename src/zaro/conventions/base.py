@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from zaro.errors import XGroupError, XGroupNoPrincipalWarning
@@ -14,21 +17,32 @@ if TYPE_CHECKING:
 
     from zaro.conventions.nodes import ArrayNode, GroupNode
 
-__all__ = ["ConventionHandler", "declares", "tell"]
+__all__ = ["ConventionHandler", "declared", "declares", "identifier", "overheard", "tell"]
 
-_KNOWN = (
-    "r-cf/zarr_convention_cs",
-    "r-cf/zarr_conventions_cs",
-    "r-cf/zarr_convention_ref",
-    "r-cf/zarr_convention_geolocation",
-    "zarr-conventions/spatial",
-    "zarr-conventions/proj",
-    "zarr-conventions/geo-proj",
-    "zarr-experimental/geo-proj",
-    "zarr-conventions/multiscales",
-    "clbarnes/zarr-convention-uom",
-)
-"""Repositories, as `owner/name`, by whose URL a declaration is known without a UUID."""
+_OWN: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "cs": (
+        "e4dbf0b7-7a00-4ce6-b23e-484292014ab4",
+        ("r-cf/zarr_convention_cs", "r-cf/zarr_conventions_cs"),
+    ),
+    "spatial": ("689b58e2-cf7b-45e0-9fff-9cfc0883d6b4", ("zarr-conventions/spatial",)),
+    "ref": ("d89b30cf-ed8c-43d5-9a16-b492f0cd8786", ("r-cf/zarr_convention_ref",)),
+    "proj": (
+        "f17cb550-5864-4468-aeb7-f3180cfb622f",
+        ("zarr-conventions/proj", "zarr-conventions/geo-proj", "zarr-experimental/geo-proj"),
+    ),
+    "uom": ("3bbe438d-df37-49fe-8e2b-739296d46dfb", ("clbarnes/zarr-convention-uom",)),
+    "geolocation": ("bb9ee930-8c60-4c47-ad6b-8daa558987ed", ("r-cf/zarr_convention_geolocation",)),
+    "multiscales": ("d35379db-88df-4056-af3a-620245f8e347", ("zarr-conventions/multiscales",)),
+}
+"""Of each convention that zaro knows: its UUID, and the repositories by whose URL it is known without one."""
+
+_NAME_OF_UUID = {uuid: name for name, (uuid, _) in _OWN.items()}
+_NAME_OF_REPOSITORY = {each: name for name, (_, repositories) in _OWN.items() for each in repositories}
+
+
+def identifier(name: str) -> str:
+    """UUID of a convention that zaro knows."""
+    return _OWN[name][0]
 
 
 class ConventionHandler:
@@ -64,16 +78,34 @@ class ConventionHandler:
         """
         return {}
 
+    def inputs(self, array: ArrayNode) -> Any:
+        """What the coordinates depend on beside the group, the dimensions and the shape; None if more.
+
+        Arrays of one group that agree in all of it have the same coordinates, which are worked out once.
+        """
+        return None
+
 
 def declares(
     attrs: Mapping[str, Any], name: str, uuid: str | None = None, repositories: tuple[str, ...] = ()
 ) -> bool:
-    """Whether attributes declare a convention in their `zarr_conventions`.
+    """Whether attributes declare a convention in their `zarr_conventions`; for handlers of other packages.
 
     A declaration is told by its `uuid`; without one by a URL of one of the `repositories`
     (`owner/name`, any branch or tag); by its name only where it has neither, or no URL that is known.
     """
-    return any(_is(found, name, uuid, repositories) for found in _declarations(attrs))
+    known = {**_NAME_OF_REPOSITORY, **{each.lower(): name for each in repositories}}
+    uuids = {} if uuid is None else {uuid.lower(): name}
+    return any(_name(found, uuids, known) == name.lower() for found in _declarations(attrs))
+
+
+def declared(node: ArrayNode | GroupNode) -> frozenset[str]:
+    """Names of the conventions of zaro's own that a node declares, worked out once."""
+    if "declared" not in node.memo:
+        found = (_name(each, _NAME_OF_UUID, _NAME_OF_REPOSITORY) for each in _declarations(node.attrs))
+        node.memo["declared"] = frozenset(name for name in found if name in _OWN)
+    names: frozenset[str] = node.memo["declared"]
+    return names
 
 
 def _declarations(attrs: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -82,17 +114,18 @@ def _declarations(attrs: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from (each for each in found if isinstance(each, Mapping))
 
 
-def _is(found: Mapping[str, Any], name: str, uuid: str | None, repositories: tuple[str, ...]) -> bool:
-    own = found.get("uuid")
-    if isinstance(own, str) and own:
-        return uuid is not None and own.lower() == uuid.lower()
-    wanted = {each.lower() for each in repositories}
+def _name(found: Mapping[str, Any], uuids: Mapping[str, str], repositories: Mapping[str, str]) -> str | None:
+    """Name of the convention that a declaration means: by UUID, by URL, and last by its own word."""
+    uuid = found.get("uuid")
+    if isinstance(uuid, str) and uuid:
+        name = uuids.get(uuid.lower())
+        return None if name is None else name.lower()
     for member in ("schema_url", "spec_url"):
-        known = [each for each in _repositories(found.get(member)) if each in _KNOWN or each in wanted]
-        if known:
-            return known[0] in wanted
+        for repository in _repositories(found.get(member)):
+            if repository in repositories:
+                return repositories[repository].lower()
     label = found.get("name")
-    return isinstance(label, str) and label.strip().rstrip(":").lower() == name.lower()
+    return label.strip().rstrip(":").lower() if isinstance(label, str) else None
 
 
 def _repositories(url: object) -> list[str]:
@@ -100,9 +133,26 @@ def _repositories(url: object) -> list[str]:
     if not isinstance(url, str):
         return []
     parts = [part.removesuffix(".git").partition("@")[0] for part in re.split("[/?#]+", url.lower())]
-    return [f"{owner}/{name}" for owner, name in zip(parts, parts[1:], strict=False)]
+    return [f"{owner}/{name}" for owner, name in pairwise(parts)]
+
+
+_TOLD: ContextVar[list[XGroupError] | None] = ContextVar("told", default=None)
+
+
+@contextmanager
+def overheard() -> Iterator[list[XGroupError]]:
+    """The errors that are told of inside the block, as they come."""
+    told: list[XGroupError] = []
+    token = _TOLD.set(told)
+    try:
+        yield told
+    finally:
+        _TOLD.reset(token)
 
 
 def tell(error: XGroupError) -> None:
     """Warn that something of a convention is lost, and go on."""
+    told = _TOLD.get()
+    if told is not None:
+        told.append(error)
     warnings.warn(XGroupNoPrincipalWarning(f"{type(error).__name__}: {error}", error), stacklevel=3)

@@ -10,14 +10,7 @@ from zaro.conventions.nodes import ArrayNode, Node
 from zaro.conventions.ref import Fragment, Unfit, is_reference
 from zaro.errors import XGroupError, XGroupReferenceError
 
-__all__ = ["CRS", "IDENTITY", "Axis", "systems"]
-
-IDENTITY = (
-    "cs",
-    "e4dbf0b7-7a00-4ce6-b23e-484292014ab4",
-    ("R-CF/zarr_convention_cs", "R-CF/zarr_conventions_cs"),
-)
-"""Name, UUID and repositories that declare `cs`."""
+__all__ = ["CRS", "Axis", "systems"]
 
 
 @dataclass(frozen=True, slots=True)

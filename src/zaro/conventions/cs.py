@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zaro.conventions.axis import AxisContext, axis_coordinates
-from zaro.conventions.base import ConventionHandler, declares, tell
-from zaro.conventions.crs import CRS, IDENTITY, Axis, systems
+from zaro.conventions.base import ConventionHandler, declared, identifier, tell
+from zaro.conventions.crs import CRS, Axis, systems
 from zaro.conventions.nodes import ArrayNode, GroupNode
 from zaro.conventions.values import spell
 from zaro.errors import XGroupError
@@ -21,12 +21,16 @@ __all__ = ["CSHandler"]
 class CSHandler(ConventionHandler):
     """Coordinates of every axis, their bounds and parametric terms, and scalar coordinates."""
 
-    tier, name, uuid = "principal", *IDENTITY[:2]
+    tier, name, uuid = "principal", "cs", identifier("cs")
 
     @staticmethod
     def detect(root: GroupNode, group: GroupNode, array: ArrayNode) -> bool:
         """Whether the array declares the convention; that of a group only says that it holds a library."""
-        return declares(array.attrs, *IDENTITY)
+        return "cs" in declared(array)
+
+    def inputs(self, array: ArrayNode) -> Any:
+        """Its `cs`; where its references lead is the same for all arrays of a group."""
+        return array.attrs.get("cs")
 
     def get_variables(self, array: ArrayNode, group: GroupNode, root: GroupNode) -> dict[str, Variable]:
         """Coordinates in the order of the array's dimensions, then scalar ones."""

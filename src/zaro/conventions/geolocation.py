@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from zaro.conventions.base import ConventionHandler, declares, tell
-from zaro.conventions.crs import CRS, IDENTITY, systems
+from zaro.conventions.base import ConventionHandler, declared, identifier, tell
+from zaro.conventions.crs import CRS, systems
 from zaro.conventions.nodes import ArrayNode, GroupNode
 from zaro.conventions.proj import proj_members
 from zaro.conventions.ref import Fragment
@@ -28,13 +28,16 @@ _ROLES = {
 class GeolocationHandler(ConventionHandler):
     """Pairs of coordinates along both dimensions of a grid, beside those of the principal convention."""
 
-    tier, name, uuid = "service", "geolocation", "bb9ee930-8c60-4c47-ad6b-8daa558987ed"
-    identity = ("geolocation", uuid, ("R-CF/zarr_convention_geolocation",))
+    tier, name, uuid = "service", "geolocation", identifier("geolocation")
 
     @staticmethod
     def detect(root: GroupNode, group: GroupNode, array: ArrayNode) -> bool:
-        """Whether there is an object `geolocation` where one may be: a forgotten declaration costs no coordinate."""
-        return any(True for _ in _found(array, group))
+        """Whether there is a `geolocation` where one may be: a forgotten declaration costs no coordinate."""
+        return _holder(array, group) is not None or (_is_cs(array) and _may_have(array.attrs.get("cs")))
+
+    def inputs(self, array: ArrayNode) -> Any:
+        """Its `geolocation`, and the `cs` that may have others."""
+        return [array.attrs.get("geolocation"), array.attrs.get("cs")]
 
     def get_variables(self, array: ArrayNode, group: GroupNode, root: GroupNode) -> dict[str, Variable]:
         """The pairs that can be had, each under the name of its array."""
@@ -69,10 +72,8 @@ class _Geolocation:
 
 
 def _found(array: ArrayNode, group: GroupNode) -> Iterator[_Geolocation]:
-    """Every object `geolocation` that counts for an array: with `cs` those of its systems, else its own or its group's."""
-    is_cs = declares(array.attrs, *IDENTITY)
-    nodes = (array,) if is_cs else (array, group)
-    holder = next((node for node in nodes if _counts(node.attrs)), None)
+    """Every `geolocation` that counts: of the array, of its systems with `cs`, of its group without."""
+    is_cs, holder = _is_cs(array), _holder(array, group)
     if holder is not None:
         yield _Geolocation(
             Fragment(holder.attrs["geolocation"], array, "geolocation"), _grid(array, is_cs=is_cs)
@@ -84,12 +85,30 @@ def _found(array: ArrayNode, group: GroupNode) -> Iterator[_Geolocation]:
                 yield _Geolocation(fragment, _axes(array, crs))
 
 
-def _counts(attrs: Mapping[str, Any]) -> bool:
+def _is_cs(array: ArrayNode) -> bool:
+    return "cs" in declared(array)
+
+
+def _holder(array: ArrayNode, group: GroupNode) -> ArrayNode | GroupNode | None:
+    """The node whose attribute counts; with `cs` a group's does not."""
+    nodes = (array,) if _is_cs(array) else (array, group)
+    return next((node for node in nodes if _counts(node)), None)
+
+
+def _may_have(cs: object) -> bool:
+    """Whether a system of `cs` has a geolocation, or lies elsewhere and may have one."""
+    items = cs.get("crs") if isinstance(cs, Mapping) else None
+    if not isinstance(items, list | tuple):
+        return isinstance(cs, Mapping)
+    return any(isinstance(item, Mapping) and ("geolocation" in item or "axes" not in item) for item in items)
+
+
+def _counts(node: ArrayNode | GroupNode) -> bool:
     """Whether the attribute is there, and meant: declared, or of the right form."""
-    value = attrs.get("geolocation")
+    value = node.attrs.get("geolocation")
     if value is None:
         return False
-    if declares(attrs, *GeolocationHandler.identity):
+    if "geolocation" in declared(node):
         return True
     return isinstance(value, Mapping) and any(isinstance(value.get(role), Mapping) for role in _ROLES)
 
@@ -141,8 +160,9 @@ def _variable(node: ArrayNode, fragment: Fragment, dims: tuple[str, ...], attrs:
     elif node.shape == expected:
         variable = node.variable(dims)
     else:
-        reason = f"{node.where} has shape {list(node.shape)} and does not cover the array, which has {list(expected)}"
-        tell(fragment.error(f"{reason} along {', '.join(dims)}; it keeps its own dimensions"))
+        along = f"{list(expected)} along {', '.join(dims)}"
+        reason = f"{node.where} has shape {list(node.shape)} and does not cover the array, which has {along}"
+        tell(fragment.error(f"{reason}; it keeps its own dimensions"))
         variable = node.variable(
             node.dims if node.has_names else tuple(f"{_name(node)}_{dim}" for dim in node.dims)
         )

@@ -10,7 +10,7 @@ from xarray import Variable
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
-__all__ = ["AffineGrid", "OffsetBounds", "affine_grid", "offset_bounds"]
+__all__ = ["AffineGrid", "OffsetBounds", "ReadOnce", "affine_grid", "offset_bounds", "read_once"]
 
 
 class _Computed(BackendArray):
@@ -47,7 +47,33 @@ class OffsetBounds(_Computed):
 
     def _read(self, key: tuple[Any, ...]) -> NDArray[np.float64]:
         values = np.asarray(self.values[key[:-1]].values, np.float64)
-        return np.add.outer(values, self.offsets[key[-1]])
+        found: NDArray[np.float64] = np.add.outer(values, self.offsets[key[-1]])
+        return found
+
+
+class ReadOnce(_Computed):
+    """A small array that is read as a whole when any of it is asked for, and kept.
+
+    Groups that share a coordinate share its values. Pickles without them: whoever receives it reads again.
+    """
+
+    __slots__ = ("_values", "source")
+
+    def __init__(self, source: Any) -> None:
+        super().__init__(source.shape)
+        self.source, self.dtype = source, source.dtype
+        self._values: NDArray[Any] | None = None
+
+    def _read(self, key: tuple[Any, ...]) -> NDArray[Any]:
+        values = self._values
+        if values is None:
+            values = self._values = np.asarray(self.source.get_duck_array())
+        for axis in reversed(range(len(key))):  # from the last: an integer then moves no axis that is to come
+            values = values[(slice(None),) * axis + (key[axis],)]
+        return np.array(values)  # whoever changes them changes only their own
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ReadOnce, (self.source,)
 
 
 class AffineGrid(_Computed):
@@ -76,3 +102,8 @@ def offset_bounds(dims: tuple[str, ...], values: Variable, offsets: tuple[float,
 def affine_grid(dims: tuple[str, str], grid: AffineGrid) -> Variable:
     """One coordinate of a turned grid as a lazy variable."""
     return Variable(dims, indexing.LazilyIndexedArray(grid))
+
+
+def read_once(data: Any) -> indexing.LazilyIndexedArray:
+    """The lazy data of a small array, to be shared."""
+    return indexing.LazilyIndexedArray(ReadOnce(data))

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zaro.errors import XGroupStoreError, ZaroError
+from zaro.errors import StoreError, XGroupStoreError, ZaroError
 from zaro.hierarchy import Array, Group
+from zaro.stores.trust import check_target, local_path_of, protocol_of
 
 if TYPE_CHECKING:
     from xarray import Variable
 
 __all__ = ["ArrayNode", "GroupNode", "Index", "Node", "Stores", "address_of", "join"]
+
+
+_SMALL = 1 << 20  # bytes of an array that is read at once where many groups share it
 
 
 def join(base: str, path: str) -> str:
@@ -91,7 +95,7 @@ class ArrayNode(_Node):
         names = array.dims if array.dims is not None else (None,) * array.ndim
         self.has_names = None not in names
         self.dims = tuple(f"dim_{k}" if name is None else name for k, name in enumerate(names))
-        self._variable: Variable | None = None
+        self._parts: tuple[Any, dict[Any, Any], dict[Any, Any]] | None = None
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -103,19 +107,38 @@ class ArrayNode(_Node):
         """Elements along each dimension, by name."""
         return dict(zip(self.dims, self.shape, strict=True))
 
-    def variable(self, dims: tuple[str, ...] | None = None) -> Variable:
-        """This array as a variable, lazy, with attributes and encoding as stored; `dims` renames its dimensions."""
-        stores = self.index.stores
-        if self._variable is None:
-            self._variable = stores.to_variable(self.array, self.dims)
-            stores.remember(self._variable, self.key, self)
-        found = self._variable.copy(deep=False)
-        if dims is not None and dims != self.dims:
-            found.dims = dims
-            chunks = found.encoding.get("chunks")
-            if chunks is not None and "preferred_chunks" in found.encoding:
-                found.encoding["preferred_chunks"] = dict(zip(dims, chunks, strict=True))
-        return found
+    def variable(self, dims: tuple[str, ...] | None = None, *, shared: bool = False) -> Variable:
+        """Give the array as a variable, lazy, with attributes and encoding as stored.
+
+        Parameters
+        ----------
+        dims : tuple of str, optional
+            Other names for the dimensions.
+        shared : bool
+            Whether many groups may ask for it: a small array is then read at once, and once in a call.
+        """
+        from xarray import Variable
+
+        if self._parts is None:
+            made = self.index.stores.to_variable(self.array, self.dims)
+            self._parts = made._data, made.attrs, made.encoding
+            self.index.stores.remember(made, self.key, self)
+        data, attrs, encoding = self._parts
+        names = self.dims if dims is None else dims
+        encoding = dict(encoding)
+        if names != self.dims and "chunks" in encoding:
+            encoding["preferred_chunks"] = dict(zip(names, encoding["chunks"], strict=True))
+        return Variable(names, self._shared(data) if shared else data, dict(attrs), encoding, fastpath=True)
+
+    def _shared(self, data: Any) -> Any:
+        if self.array.nbytes > _SMALL or self.dtype.hasobject:
+            return data
+        if "shared" not in self.memo:
+            from zaro.conventions.lazy import read_once
+
+            self.memo["shared"] = read_once(data)
+            self.index.stores.remember(self.memo["shared"], self.key, self)
+        return self.memo["shared"]
 
     @property
     def key(self) -> tuple[Hashable, ...]:
@@ -133,7 +156,7 @@ class GroupNode(_Node):
         self.group = group
 
     def get(self, path: str) -> Node | None:
-        """Node at a path below this group, or from the root where it begins with a slash; None where there is none."""
+        """Node at a path below this group, from the root after a slash; None where there is none."""
         return self.index.node(join("" if path.startswith("/") else self.path, path))
 
     def __getitem__(self, path: str) -> Node:
@@ -273,20 +296,16 @@ class Stores:
         return found
 
     def _check(self, address: str, origin: Index) -> None:
-        if self._allowed is not None:
-            if not address.startswith(tuple(self._allowed)):
-                reason = f"{address} is not below any of allow_targets={list(self._allowed)}"
-                raise XGroupStoreError("", "", reason)
-        elif origin.address is not None and _is_remote(origin.address) and not _is_remote(address):
-            reason = (
-                f"{address}: the store {origin.address} came from afar and may not read this machine's files; "
-                "allow it with allow_targets=[prefix] if you trust it"
-            )
-            raise XGroupStoreError("", "", reason)
+        """Refuse what `allow_targets` leaves out, and files of this machine to a store from afar."""
+        known = origin.address or ""
+        try:
+            check_target(address, "" if protocol_of(known) == "memory" else known, self._allowed)
+        except StoreError as err:
+            raise XGroupStoreError("", "", str(err)) from err
 
-    def remember(self, variable: Variable, origin: Hashable, node: ArrayNode | None = None) -> None:
-        """Keep where a lazy variable comes from, so that two of one origin are known as the same."""
-        data = variable._data
+    def remember(self, lazy: Any, origin: Hashable, node: ArrayNode | None = None) -> None:
+        """Keep where a lazy variable or its data come from, so that two of one origin are the same."""
+        data = getattr(lazy, "_data", lazy)
         self._origins[id(data)] = (data, origin, node)  # the data stays alive, and its id its own
 
     def origin(self, variable: Variable) -> Hashable | None:
@@ -300,14 +319,11 @@ class Stores:
         return None if found is None else found[2]
 
 
-def _is_remote(address: str) -> bool:
-    return "://" in address or "::" in address
-
-
 def address_of(target: Any) -> str | None:
     """Absolute path or URL of what was opened; None for what lies in memory."""
     target = getattr(target, "address", target)
     if not isinstance(target, str | os.PathLike):
         return None
-    text = os.fspath(target).removeprefix("file://")
-    return text if _is_remote(text) else os.path.abspath(os.path.expanduser(text))
+    text = os.fspath(target)
+    path = local_path_of(text)
+    return text if path is None else os.path.abspath(os.path.expanduser(path))

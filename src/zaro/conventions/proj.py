@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from zaro.conventions.base import ConventionHandler, declares
+from zaro.conventions.base import ConventionHandler, declared, identifier
 from zaro.conventions.nodes import ArrayNode, GroupNode
 
 __all__ = ["ProjHandler", "proj_members"]
@@ -14,17 +14,16 @@ __all__ = ["ProjHandler", "proj_members"]
 class ProjHandler(ConventionHandler):
     """Gives no coordinate; `proj:*` attributes stay where they are."""
 
-    tier, name, uuid = "service", "proj", "f17cb550-5864-4468-aeb7-f3180cfb622f"
-    identity = (
-        "proj",
-        uuid,
-        ("zarr-conventions/proj", "zarr-conventions/geo-proj", "zarr-experimental/geo-proj"),
-    )
+    tier, name, uuid = "service", "proj", identifier("proj")
 
     @staticmethod
     def detect(root: GroupNode, group: GroupNode, array: ArrayNode) -> bool:
         """Whether the array or the group that holds it declares the convention."""
-        return any(declares(node.attrs, *ProjHandler.identity) for node in (array, group))
+        return any("proj" in declared(node) for node in (array, group))
+
+    def inputs(self, array: ArrayNode) -> Any:
+        """Nothing: there is nothing that it gives."""
+        return ()
 
 
 def proj_members(value: object) -> dict[str, Any]:

@@ -7,14 +7,15 @@ are resolved from there, and errors name the place.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from zaro.conventions.base import ConventionHandler, declares
+from zaro.conventions.base import ConventionHandler, declared, identifier
 from zaro.conventions.nodes import ArrayNode, GroupNode, Index, Node, join
 from zaro.conventions.pointer import PointerError, check, point
 from zaro.errors import XGroupError, XGroupPathError, XGroupReferenceError, XGroupStoreError, ZaroError
+from zaro.stores.trust import local_path_of
 
 __all__ = ["Fragment", "RefHandler", "Unfit", "is_reference"]
 
@@ -27,17 +28,20 @@ _STORE_ENDINGS = (".zarr", ".zip", ".json", ".json.gz", ".json.zst", ".parquet",
 class RefHandler(ConventionHandler):
     """References by themselves give no coordinates; other conventions resolve them."""
 
-    tier, name, uuid = "service", "ref", "d89b30cf-ed8c-43d5-9a16-b492f0cd8786"
-    identity = ("ref", uuid, ("R-CF/zarr_convention_ref",))
+    tier, name, uuid = "service", "ref", identifier("ref")
 
     @staticmethod
     def detect(root: GroupNode, group: GroupNode, array: ArrayNode) -> bool:
         """Whether the array declares the convention."""
-        return declares(array.attrs, *RefHandler.identity)
+        return "ref" in declared(array)
+
+    def inputs(self, array: ArrayNode) -> Any:
+        """Nothing: there is nothing that it gives."""
+        return ()
 
 
-class Unfit(Exception):  # noqa: N818  # says why a node cannot be taken; never leaves the conventions
-    """A node is there, and cannot be what the reference is for."""
+class Unfit(Exception):
+    """A node is there, and cannot be what the reference is for; never leaves the conventions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +108,12 @@ class Fragment:
     trail: tuple[_Step, ...] = ()
 
     def __getitem__(self, key: str | int) -> Fragment:
-        return replace(self, value=self.value[key], place=f"{self.place}/{key}")
+        return Fragment(self.value[key], self.array, f"{self.place}/{key}", self.holders, self.trail)
 
     def get(self, key: str) -> Fragment | None:
         """A member of an object; None where it is absent or null, or where this is no object."""
-        if not isinstance(self.value, Mapping) or self.value.get(key) is None:
-            return None
-        return self[key]
+        value = self.value.get(key) if isinstance(self.value, Mapping) else None
+        return None if value is None else self[key]
 
     def at(self, suffix: str) -> Fragment:
         """The same value, with more said of its place."""
@@ -122,7 +125,7 @@ class Fragment:
         return kind(self.array.where, self.place, reason + found)
 
     def object(self, what: str) -> Fragment:
-        """This fragment, or what it refers to, which must be an object.
+        """Give this fragment, or what it refers to, which must be an object.
 
         Raises
         ------
@@ -151,7 +154,7 @@ class Fragment:
         return self.resolve(accept)
 
     def node(self, fits: Callable[[ArrayNode], T]) -> T:
-        """The array that this fragment refers to, as `fits` takes it, which raises `Unfit` where it cannot."""
+        """The array that this fragment refers to, as `fits` takes it, or raises `Unfit`."""
 
         def accept(node: Node, found: Fragment | None) -> T:
             if found is not None:
@@ -202,7 +205,7 @@ class Fragment:
 
 
 def _unwrapped(fragment: Fragment) -> tuple[Fragment, Mapping[str, Any]]:
-    """The reference object: `{"node"}`, `{"ref": {"node"}}`, or by mistake `{"ref": {"external": {"node"}}}`."""
+    """The reference object: `{"node"}`, `{"ref": {"node"}}`, or by a slip `{"ref": {"external"}}`."""
     here = fragment
     for name in ("ref", "external", "ref"):
         if isinstance(here.value, Mapping) and "node" not in here.value and name in here.value:
@@ -284,26 +287,26 @@ def _open(here: Fragment, target: _Target, uri: str) -> Index:
     XGroupPathError, XGroupStoreError
     """
     index = here.holders[0].index if here.holders else here.array.index
-    failure: XGroupStoreError | None = None
-    for address in _addresses(here, target, uri, index):
-        try:
-            return index.stores.open(address, index)
-        except XGroupStoreError as err:
-            failure = failure or err
-    assert failure is not None
-    raise here.error(f"{target}: {failure.reason}", XGroupStoreError) from failure
+    address = _address(here, target, uri, index)
+    try:
+        return index.stores.open(address, index)
+    except XGroupStoreError as err:
+        raise here.error(f"{target}: {err.reason}", XGroupStoreError) from err
 
 
-def _addresses(here: Fragment, target: _Target, uri: str, index: Index) -> Iterator[str]:
-    if "://" in uri or "::" in uri:
-        yield uri.removeprefix("file://")
-        return
-    if index.address is None or "://" in index.address or "::" in index.address:
+def _address(here: Fragment, target: _Target, uri: str, index: Index) -> str:
+    """Path or URL of the store at a URI."""
+    path = local_path_of(uri)
+    if path is None or "://" in uri:
+        return uri if path is None else path
+    if index.address is None and os.path.isabs(path):
+        return path
+    if index.address is None or local_path_of(index.address) is None:
         reason = f"{target}: the relative uri needs a store in a local directory, this one is {index.label}"
         raise here.error(reason, XGroupPathError)
     # `../b.zarr` and `b.zarr` both mean the neighbour of `a.zarr`
     folder = index.address if uri.startswith("../") else os.path.dirname(index.address)
-    yield os.path.normpath(os.path.join(folder, uri))
+    return os.path.normpath(os.path.join(folder, uri))
 
 
 def _by_address(here: Fragment, target: _Target) -> _Base:

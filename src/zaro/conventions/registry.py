@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
-from zaro.conventions.base import ConventionHandler, declares, tell
+from zaro.conventions.base import ConventionHandler, declared, tell
 from zaro.conventions.cs import CSHandler
 from zaro.conventions.geolocation import GeolocationHandler
 from zaro.conventions.nodes import ArrayNode, GroupNode
@@ -98,4 +98,4 @@ def principal(
 
 
 def _is_inherited(handler: ConventionHandler, array: ArrayNode) -> bool:
-    return isinstance(handler, SpatialHandler) and not declares(array.attrs, *SpatialHandler.identity)
+    return isinstance(handler, SpatialHandler) and "spatial" not in declared(array)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from zaro.conventions.base import ConventionHandler, declares, tell
+from zaro.conventions.base import ConventionHandler, declared, identifier, tell
 from zaro.conventions.nodes import ArrayNode, GroupNode, Node, join
 from zaro.conventions.values import ValuesError, counted, numbers, spell
 from zaro.errors import XGroupError
@@ -23,18 +23,22 @@ _TYPE, _REGISTRATION = "spatial:transform_type", "spatial:registration"
 class SpatialHandler(ConventionHandler):
     """Centres of cells along Y and X, from the attributes of the array or of the group that holds it."""
 
-    tier, name, uuid = "principal", "spatial", "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4"
-    identity = ("spatial", uuid, ("zarr-conventions/spatial",))
+    tier, name, uuid = "principal", "spatial", identifier("spatial")
 
     @staticmethod
     def detect(root: GroupNode, group: GroupNode, array: ArrayNode) -> bool:
         """Whether the array declares the convention, or inherits it and has both dimensions."""
-        if declares(array.attrs, *SpatialHandler.identity):
+        if "spatial" in declared(array):
             return True
-        if not any(declares(node.attrs, *SpatialHandler.identity) for node in _declaring(array, group)):
+        if not any("spatial" in declared(node) for node in _declaring(array, group)):
             return False
         dims = spatial_dims(array)
         return len(array.dims) >= 2 if dims is None else set(dims) <= set(array.dims)
+
+    def inputs(self, array: ArrayNode) -> Any:
+        """The settings that count for it."""
+        own, *others = _Settings.of(array).levels
+        return [{name: value for name, value in own[1].items() if name.startswith("spatial:")}, others]
 
     def get_variables(self, array: ArrayNode, group: GroupNode, root: GroupNode) -> dict[str, Variable]:
         """Index coordinates Y and X; two of rank 2, `yc` and `xc`, where the grid is turned or sheared."""
@@ -50,7 +54,7 @@ class SpatialHandler(ConventionHandler):
 
 
 def spatial_dims(array: ArrayNode) -> tuple[str, str] | None:
-    """Names of Y and X as the attributes of an array or its group have them; None where they are not two names."""
+    """Names of Y and X as an array or its group has them; None where they are not two names."""
     return _pair(_Settings.of(array).value(_DIMENSIONS))
 
 
@@ -146,7 +150,7 @@ def _layout(group: GroupNode, *nodes: Node) -> list[Mapping[str, Any]]:
 
 
 def _declaring(array: ArrayNode, group: GroupNode) -> Iterator[GroupNode]:
-    """Groups whose declaration counts for an array: its own, and one whose `multiscales` lists it or its group."""
+    """Groups whose declaration counts for an array: its own, and those whose `multiscales` list either."""
     yield group
     yield from (above for above in _ancestors(group) if _layout(above, array, group))
 

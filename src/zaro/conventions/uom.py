@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from zaro.conventions.base import ConventionHandler, declares
+from zaro.conventions.base import ConventionHandler, declared, identifier
 from zaro.conventions.nodes import ArrayNode, GroupNode
 
 __all__ = ["UomHandler", "units_of"]
@@ -13,13 +14,16 @@ __all__ = ["UomHandler", "units_of"]
 class UomHandler(ConventionHandler):
     """Gives no coordinate; the attribute `uom` stays where it is."""
 
-    tier, name, uuid = "service", "uom", "3bbe438d-df37-49fe-8e2b-739296d46dfb"
-    identity = ("uom", uuid, ("clbarnes/zarr-convention-uom",))
+    tier, name, uuid = "service", "uom", identifier("uom")
 
     @staticmethod
     def detect(root: GroupNode, group: GroupNode, array: ArrayNode) -> bool:
         """Whether the array declares the convention."""
-        return declares(array.attrs, *UomHandler.identity)
+        return "uom" in declared(array)
+
+    def inputs(self, array: ArrayNode) -> Any:
+        """Nothing: there is nothing that it gives."""
+        return ()
 
 
 def units_of(uom: Mapping[str, object]) -> str:
