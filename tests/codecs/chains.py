@@ -49,10 +49,10 @@ class Codec:
     must_understand: bool = True
 
 
-def make(codecs, dtype, shape, document="a/zarr.json") -> Chain:
+def make(codecs, dtype, shape, document="a/zarr.json", fill=None) -> Chain:
     """Compile from (name, configuration) pairs."""
     entries = [one if isinstance(one, Codec) else Codec(*one) for one in codecs]
-    return compile_chain(entries, dtype=np.dtype(dtype), chunk_shape=shape, document=document)
+    return compile_chain(entries, dtype=np.dtype(dtype), chunk_shape=shape, document=document, fill=fill)
 
 
 def make_v2(encoders, dtype, shape, order="C") -> Chain:
@@ -68,14 +68,7 @@ def make_v2(encoders, dtype, shape, order="C") -> Chain:
 
 def decode(chain: Chain, stored, dtype, shape) -> np.ndarray:
     """The block, as a reader decodes it."""
-    dtype = np.dtype(dtype)
-    stored = chain.run_foreign(stored)
-    if chain.blocks is not None:
-        return chain.blocks(stored)
-    flat = chain.kernel.decode(bytes(stored), math.prod(shape) * dtype.itemsize).view(dtype)
-    if chain.order is None:
-        return flat.reshape(shape)
-    return flat.reshape([shape[axis] for axis in chain.order]).transpose(np.argsort(chain.order))
+    return chain.decode(bytes(stored), np.dtype(dtype), shape)
 
 
 def block(dtype, shape, seed=0) -> np.ndarray:

@@ -17,8 +17,9 @@ from zaro.codecs.native import NATIVE, read_order
 from zaro.codecs.numbers import NUMBERS
 from zaro.codecs.objects import OBJECTS
 from zaro.codecs.other import compile_other
-from zaro.codecs.parts import Bytes, BytesStep, CodecLike, KernelStep, Part, SizedStep, State
+from zaro.codecs.parts import Bytes, BytesStep, CodecLike, KernelStep, Part, SizedStep, State, as_bytes
 from zaro.codecs.registry import served
+from zaro.codecs.shards import compile_shard
 from zaro.errors import MetadataError, UnsupportedError
 
 __all__ = ["Chain", "compile_chain"]
@@ -65,9 +66,33 @@ class Chain:
             data = step.decode(data, None)
         return data
 
+    def decode(self, data: Bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+        """Decode one chunk of `shape` and `dtype` to a new array, one thread, nothing reused.
+
+        Raises
+        ------
+        CorruptChunkError
+            Naming the codec that refuses.
+        """
+        if self.sharding is not None:
+            raise ValueError("the chunks of a shard are decoded one by one")
+        data = self.run_foreign(data)
+        if self.blocks is not None:
+            return self.blocks(data)
+        nbytes = math.prod(shape) * dtype.itemsize
+        flat = self.kernel.decode(as_bytes(data, "chunk", None), nbytes).view(dtype)
+        order = self.order or tuple(range(len(shape)))
+        return flat.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
+
 
 def compile_chain(
-    codecs: Sequence[CodecLike], *, dtype: np.dtype[Any], chunk_shape: tuple[int, ...], document: str
+    codecs: Sequence[CodecLike],
+    *,
+    dtype: np.dtype[Any],
+    chunk_shape: tuple[int, ...],
+    document: str,
+    fill: Any = None,
+    whole: bool = False,
 ) -> Chain:
     """Compile a codec list, in the order of encoding, to a chain.
 
@@ -81,6 +106,10 @@ def compile_chain(
         Shape of a whole chunk.
     document : str
         Key of the metadata document, for messages.
+    fill : scalar, optional
+        What an absent chunk holds; asked for by shards that are decoded whole.
+    whole : bool
+        Decode a shard whole even where it is the whole list.
 
     Raises
     ------
@@ -92,9 +121,9 @@ def compile_chain(
     members = [
         Members(document, f"codecs[{k}]", codec.name, codec.configuration) for k, codec in enumerate(codecs)
     ]
-    if [m.codec for m in members] == ["sharding_indexed"]:
+    if [m.codec for m in members] == ["sharding_indexed"] and not whole:
         return Chain(kernel.Chain(), sharding=members[0].configuration)
-    found = _Walk(dtype, chunk_shape)
+    found = _Walk(dtype, chunk_shape, fill)
     for codec, one in zip(codecs, members, strict=True):
         try:
             found.take(one)
@@ -114,8 +143,8 @@ def compile_chain(
 class _Walk:
     """A codec list on the way from array to stored bytes."""
 
-    def __init__(self, dtype: np.dtype[Any], chunk_shape: tuple[int, ...]) -> None:
-        self.dtype, self.chunk_shape = dtype, chunk_shape
+    def __init__(self, dtype: np.dtype[Any], chunk_shape: tuple[int, ...], fill: Any) -> None:
+        self.dtype, self.chunk_shape, self.fill = dtype, chunk_shape, fill
         self.nbytes = math.prod(chunk_shape) * dtype.itemsize
         self.state = State(dtype, self.nbytes)
         self.parts: list[Part] = []
@@ -127,10 +156,11 @@ class _Walk:
         if members.codec == "transpose":
             self._transpose(members)
         elif members.codec in OBJECTS and self.blocks is None and not self.parts:
-            shape = tuple(self.chunk_shape[axis] for axis in self.order)
-            flat = OBJECTS[members.codec](members, self.dtype, math.prod(shape))
-            self.blocks = partial(_block, flat, shape, self.order)
+            flat = OBJECTS[members.codec](members, self.dtype, math.prod(self.chunk_shape))
+            self.blocks = partial(_block, flat, self._shape(), self.order)
             self.state = State(None, None, array=False)
+        elif members.codec == "sharding_indexed" and self.state.array:
+            self._shard(members)
         else:
             part, self.state = self._compiler(members)(members, self.state)
             if part.steps != ():
@@ -145,6 +175,20 @@ class _Walk:
         if array and codec in BYTES and codec not in ARRAY:
             members.misplaced("but no codec before it turned the array into bytes")
         return NATIVE.get(codec, compile_other)
+
+    def _shape(self) -> tuple[int, ...]:
+        """Shape of the stored block."""
+        return tuple(self.chunk_shape[axis] for axis in self.order)
+
+    def _shard(self, members: Members) -> None:
+        if self.state.dtype is None:
+            members.misplaced("but a codec before it left no array of numbers")
+        shard = compile_shard(members, self.state.dtype, self._shape(), self.fill, compile_chain)
+        if self.dtype.hasobject:
+            self.blocks = partial(_block, shard.block, self._shape(), self.order)
+        else:
+            self.parts.append(Part(members.name, None, self.state.nbytes, lambda: shard))
+        self.state = State(None, None, array=False)
 
     def _transpose(self, members: Members) -> None:
         if not self.state.array:

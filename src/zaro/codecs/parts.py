@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from zaro._core import codec as kernel
 from zaro.errors import CorruptChunkError
 
-__all__ = ["BytesStep", "CodecLike", "Bytes", "KernelStep", "Part", "SizedStep", "State", "as_bytes"]
+__all__ = ["BytesStep", "CodecLike", "Bytes", "Entry", "KernelStep", "Part", "SizedStep", "State", "as_bytes"]
 
 Bytes = bytes | bytearray | memoryview | NDArray[Any]
 """Bytes in memory."""
@@ -40,6 +40,15 @@ class CodecLike(Protocol):
     @property
     def must_understand(self) -> bool:
         """Whether a reader that lacks the codec must give up, and not read as if it were not there."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a codec list that stands inside another codec."""
+
+    name: str
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    must_understand: bool = True
 
 
 class BytesStep(Protocol):
