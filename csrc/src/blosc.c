@@ -110,9 +110,6 @@ static zaro_status read_header(const uint8_t *in, size_t n, header *head) {
         return ZARO_HEADER;
     if (head->nbytes && (head->blocksize == 0 || head->blocksize > INT_MAX))
         return ZARO_HEADER;
-    uint8_t format = head->flags >> 5;
-    if (format > 4 || format == 2)
-        return ZARO_UNSUPPORTED; /* 2 was snappy; above 4 stand plug-ins */
     if ((head->flags & (SHUFFLE | BITSHUFFLE)) != (SHUFFLE | BITSHUFFLE))
         return ZARO_OK;
     if (n < EXTENDED_HEADER)
@@ -127,6 +124,9 @@ static zaro_status check_blocks(const uint8_t *in, size_t n, const header *head)
         return ZARO_OK;
     if (head->flags & MEMCPYED)
         return n == head->size + (size_t)head->nbytes ? ZARO_OK : ZARO_HEADER;
+    uint8_t format = head->flags >> 5;
+    if (format > 4 || format == 2)
+        return ZARO_UNSUPPORTED; /* 2 was snappy; above 4 stand plug-ins */
     size_t nblocks = ((size_t)head->nbytes - 1) / head->blocksize + 1;
     if (nblocks > (n - head->size) / 4)
         return ZARO_HEADER;

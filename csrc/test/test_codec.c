@@ -291,6 +291,8 @@ static void blosc_headers_that_promise_wrong_things_never_reach_the_library(void
     blosc_chunk(b, 0x07, 0x00, 40); /* extended, memcpyed: 8 bytes follow */
     put(b, "abcdefgh", 8);
     CHECK(blosc(b, 8) == ZARO_OK);
+    b->data[2] = 0x47; /* whatever the compressor, it was not used */
+    CHECK(blosc(b, 8) == ZARO_OK);
     CHECK(blosc(b, 7) == ZARO_HEADER); /* more than there is room for */
     CHECK(blosc(b, 9) == ZARO_SHORT);
     b->n--;

@@ -21,8 +21,8 @@ typedef enum {
     ZARO_STEP_BLOSC = 0,    /* Blosc 1 and Blosc 2 chunks */
     ZARO_STEP_ZSTD,         /* one or more zstd frames */
     ZARO_STEP_LZ4,          /* numcodecs: uint32 LE decoded size, then one raw LZ4 block */
-    ZARO_STEP_ZLIB,         /* RFC 1950 */
-    ZARO_STEP_GZIP,         /* RFC 1952, one or more members */
+    ZARO_STEP_ZLIB,         /* RFC 1950; what follows the stream is ignored, as zlib.decompress and HDF5 do */
+    ZARO_STEP_GZIP,         /* RFC 1952, one or more members, with zeros between and after them */
     ZARO_STEP_CRC32C,       /* uint32 LE over all that precedes it, at the end (v3) */
     ZARO_STEP_CRC32C_START, /* the same, at the start (numcodecs) */
     ZARO_STEP_CRC32_START,  /* numcodecs CRC32: uint32 LE at the start */
@@ -72,8 +72,9 @@ void zaro_decoder_free(zaro_decoder *decoder);           /* NULL is fine */
 
 /* What a chain needs for a block of `decoded` bytes.
  *
- * stored:  receives the most bytes that a stored chunk may have. Generous for compressors (they
- *          may expand a little), exact where no step changes the size in a way that data decides.
+ * stored:  receives the most bytes that a stored chunk may have: an eighth and 64 KiB more for each
+ *          compressor (they may expand a little), exact where no step changes the size in a way
+ *          that data decides.
  * scratch: receives the bytes of scratch that zaro_chain_decode wants (0 for a single step that
  *          writes straight to the output).
  * exact:   receives true where every stored chunk has exactly `stored` bytes.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from zaro._core import codec as kernel
@@ -77,6 +76,8 @@ def _kernel(step: str) -> str | None:
 def _package(package: str) -> str:
     if package == "python":
         return "Python's standard library"
+    from importlib.metadata import PackageNotFoundError, version  # 10 ms that a read does not need
+
     try:
         return f"{package} {version(package)}"
     except PackageNotFoundError:
