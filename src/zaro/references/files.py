@@ -76,7 +76,7 @@ def places(url: str, folder: str | None) -> tuple[str, ...]:
     return (beside,) if "://" in folder else (beside, os.path.abspath(url))
 
 
-class _Files(Sequence[str]):
+class Files(Sequence[str]):
     """Files by id, relative ones resolved when first asked for."""
 
     __slots__ = ()
@@ -92,7 +92,7 @@ class _Files(Sequence[str]):
         return self._at(index)
 
     def _at(self, index: int) -> str:
-        raise NotImplementedError
+        return self._resolve(index)
 
     def name(self, index: int) -> str:
         """Name of a file as the document has it."""
@@ -107,7 +107,7 @@ class _Files(Sequence[str]):
         return next(filter(os.path.exists, candidates), candidates[0]) if candidates[1:] else candidates[0]
 
 
-class FileTable(_Files):
+class FileTable(Files):
     """Files by id, relative ones resolved when first asked for.
 
     Parameters
@@ -140,7 +140,7 @@ class FileTable(_Files):
         return self.written[index]
 
 
-class PackedFiles(_Files):
+class PackedFiles(Files):
     """The same for sets with a file per chunk: a name is a `str` only while it is used.
 
     Parameters
@@ -161,14 +161,41 @@ class PackedFiles(_Files):
     def __len__(self) -> int:
         return len(self.ends)
 
-    def _at(self, index: int) -> str:
-        return self._resolve(index)
-
     def name(self, index: int) -> str:
         """Name of a file as the document has it."""
         index = range(len(self.ends))[index]
         start = int(self.ends[index - 1]) if index else 0
         return self.text[start : int(self.ends[index])].decode()
+
+
+class JoinedFiles(Files):
+    """Two file tables as one: the ids of the second follow those of the first."""
+
+    __slots__ = ("first", "folder", "second")
+
+    def __init__(self, first: Sequence[str], second: Sequence[str]) -> None:
+        self.first, self.second, self.folder = first, second, None
+
+    def __len__(self) -> int:
+        return len(self.first) + len(self.second)
+
+    def _part(self, index: int) -> tuple[Sequence[str], int]:
+        index = range(len(self))[index]
+        return (self.first, index) if index < len(self.first) else (self.second, index - len(self.first))
+
+    def _at(self, index: int) -> str:
+        files, k = self._part(index)
+        return files[k]
+
+    def name(self, index: int) -> str:
+        """Name of a file as its document has it."""
+        files, k = self._part(index)
+        return files.name(k) if isinstance(files, Files) else files[k]
+
+    def places(self, index: int) -> tuple[str, ...]:
+        """Every place where a file may lie, for the message when it lies in none."""
+        files, k = self._part(index)
+        return files.places(k) if isinstance(files, Files) else (files[k],)
 
 
 def file_table(text: bytes, ends: NDArray[np.int64], folder: str | None) -> FileTable | PackedFiles:

@@ -11,12 +11,17 @@ import numpy as np
 
 from zaro._core.scan import Scanner
 from zaro.errors import ReferenceSetError
-from zaro.references.contents import Contents
-from zaro.references.files import file_table
-from zaro.references.layout import METADATA_NAMES, split_key
 from zaro.options import Options
+from zaro.references import generator
+from zaro.references.contents import Contents
+from zaro.references.formula import expand
+from zaro.references.generator import parse
+from zaro.references.layout import METADATA_NAMES, split_key
+from zaro.references.overlay import overlay
 from zaro.references.scanning import Scanned, Source, scan_document
 from zaro.references.sources import is_packed, open_document
+from zaro.references.standard import read_generators
+from zaro.references.template import Templates
 
 __all__ = ["read", "read_bytes", "read_mapping"]
 
@@ -33,10 +38,29 @@ def read_bytes(raw: bytes, *, name: str = "", folder: str | None = None) -> Cont
 
 def _read(source: Source, name: str, folder: str | None) -> Contents:
     scanned = scan_document(source, name)
-    if scanned.scanner.version[0]:
-        fields = {field: _field(raw, field, name) for field, raw in scanned.scanner.fields().items()}
-        _check_version(fields.get("version"), name)
-    return scanned.contents(file_table(*scanned.scanner.files(), folder))
+    if not scanned.scanner.version[0]:
+        return scanned.contents(scanned.files(None, folder))
+    fields: dict[str, Any] = dict(scanned.scanner.fields())
+    for field in fields.keys() - {"gen"}:  # which may be long, and has a reader of its own
+        fields[field] = _field(fields[field], field, name)
+    return _nested(scanned, fields, folder)
+
+
+def _nested(scanned: Scanned, fields: Mapping[str, Any], folder: str | None) -> Contents:
+    """Make the contents of a document of version 1."""
+    name = scanned.scanner.name
+    _check_version(fields.get("version"), name)
+    templates = Templates(fields.get("templates"), name)
+    contents = scanned.contents(scanned.files(templates.expand if templates else None, folder))
+    members = parse(fields.get("gen"), name)
+    made = expand(read_generators(members, templates), contents.layouts, folder)
+    custom = generator.read(
+        members, contents.metadata, name, layouts=contents.layouts, folder=folder, expand=templates.expand
+    )
+    for path, table in [*custom.items(), *made.tables.items()]:  # what stands under refs counts
+        contents.tables[path] = overlay(table, contents.tables[path])
+    contents.other = {**made.other, **contents.other}
+    return contents
 
 
 def _field(raw: bytes, field: str, name: str) -> Any:
@@ -72,7 +96,7 @@ def read_mapping(document: Mapping[str, Any], *, name: str = "", folder: str | N
         for path, layout in scanned.gather().items() if documents else ():
             scanned.declare(path, layout)
     scanned.close()
-    return scanned.contents(file_table(*scanned.scanner.files(), folder))
+    return _nested(scanned, document, folder) if nested else scanned.contents(scanned.files(None, folder))
 
 
 def _put(scanner: Scanner, key: str, value: Any) -> None:

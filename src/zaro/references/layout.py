@@ -25,6 +25,12 @@ __all__ = [
 METADATA_NAMES = frozenset({".zarray", ".zattrs", ".zgroup", ".zmetadata", "zarr.json"})
 """Last parts of the keys that hold metadata documents."""
 
+KEYS: dict[tuple[object, object], KeyEncoding] = {
+    ("default", "."): KeyEncoding("default", "."),
+    ("default", "/"): KeyEncoding("default", "/"),
+    ("v2", "."): KeyEncoding("v2", "."),
+    ("v2", "/"): KeyEncoding("v2", "/"),
+}
 MAX_RANK = 32
 MAX_ID = 2**63 - 1
 
@@ -98,10 +104,8 @@ def _bounded(grid: tuple[int, ...], encoding: KeyEncoding) -> ChunkLayout | None
 
 
 def _layout_v2(document: Mapping[str, Any]) -> ChunkLayout | None:
-    separator = document.get("dimension_separator") or "."
-    if separator not in (".", "/"):
-        return None
-    return _make(document.get("shape"), document.get("chunks"), KeyEncoding("v2", separator))
+    encoding = KEYS.get(("v2", document.get("dimension_separator") or "."))
+    return None if encoding is None else _make(document.get("shape"), document.get("chunks"), encoding)
 
 
 def _configuration(part: object) -> tuple[object, Mapping[str, Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 from zaro._core.key import ArrayKeys, Columns, KeyIndex
 from zaro.references.contents import Contents, Reference, reference_at
 from zaro.references.layout import METADATA_NAMES, ChunkLayout, split_key
-from zaro.references.table import ABSENT, INLINE, WHOLE, DenseTable, Located, SparseTable, Table
+from zaro.references.table import INLINE, WHOLE, DenseTable, Located, SparseTable, Table
 
 __all__ = ["array_keys", "explain", "key_index", "listed_keys", "references_of"]
 

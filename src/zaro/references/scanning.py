@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import IO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zaro._core import scan
 from zaro.errors import ReferenceSetError
 from zaro.references.contents import DENSE_SHARE, Contents, Reference, Rows, make_table
-from zaro.references.files import FileTable, PackedFiles
+from zaro.references.files import FileTable, PackedFiles, file_table
 from zaro.references.layout import ChunkLayout, array_layouts, layout_of, split_key
 from zaro.references.table import ABSENT, INLINE, WHOLE, DenseTable, Table
 
@@ -36,6 +37,7 @@ class Scanned:
     layouts: dict[str, ChunkLayout] = field(default_factory=dict)
     metadata: dict[str, bytes] = field(default_factory=dict)
     inline: bytes = b""
+    renumbered: NDArray[np.int32] | None = None
 
     def declare(self, path: str, layout: ChunkLayout) -> None:
         """Tell the scanner of an array; only the first layout of a path counts."""
@@ -97,6 +99,7 @@ class Scanned:
             return None
         if file_id < 0:
             return self.bytes_of(file_id, offset, length)
+        file_id = file_id if self.renumbered is None else int(self.renumbered[file_id])
         return [files[file_id]] if length == WHOLE else [files[file_id], offset, length]
 
     def rows(self, path: str) -> Rows:
@@ -109,11 +112,21 @@ class Scanned:
         n = self.scanner.count(number)
         table: Table
         if n and nchunks <= DENSE_SHARE * n and not self.scanner.n_objects:
-            table = DenseTable(*self.scanner.dense(number, nchunks), files, self.inline)
+            columns = self.scanner.dense(number, nchunks)
+            self.renumber(columns[0])
+            table = DenseTable(*columns, files, self.inline)
         else:
-            table = make_table(nchunks, self.plain(self.rows(path)), files, self.inline)
+            rows = self.plain(self.rows(path))
+            self.renumber(rows.file_id)
+            table = make_table(nchunks, rows, files, self.inline)
         self.scanner.drop(number)
         return table
+
+    def renumber(self, file_id: NDArray[np.int32]) -> None:
+        """Give files that templates made the same one number."""
+        if self.renumbered is not None:
+            files = file_id >= 0
+            file_id[files] = self.renumbered[file_id[files]]
 
     def plain(self, rows: Rows) -> Rows:
         """Turn references that are JSON objects to inline bytes; there are few, if any."""
@@ -122,6 +135,16 @@ class Scanned:
             rows.file_id[row], rows.offset[row], rows.length[row] = INLINE, len(self.inline), len(text)
             self.inline += text
         return rows
+
+    def files(self, expand: Callable[[str], str] | None, folder: str | None) -> FileTable | PackedFiles:
+        """Make the file table, its names expanded where the document has templates."""
+        text, ends = self.scanner.files()
+        if expand is None or b"{{" not in text:
+            return file_table(text, ends, folder)
+        written, names = PackedFiles(text, ends), dict[str, int]()
+        numbers = (names.setdefault(expand(written.name(k)), len(names)) for k in range(len(ends)))
+        self.renumbered = np.fromiter(numbers, np.int32, len(ends))
+        return FileTable(list(names), folder)
 
     def contents(self, files: FileTable | PackedFiles) -> Contents:
         """Make the tables, and the few entries that are in none."""

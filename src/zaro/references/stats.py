@@ -1,4 +1,4 @@
-"""How much does a table hold, and how regular is it?"""
+"""How much does a table hold? Counts for people and for programs."""
 
 from __future__ import annotations
 
