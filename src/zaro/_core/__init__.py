@@ -4,6 +4,7 @@ try:
     from zaro._core import grid as grid
     from zaro._core import key as key
     from zaro._core import scan as scan
+    from zaro._core import spell as spell
 except ImportError as err:  # a checkout that was never built
     raise ImportError(
         "zaro's compiled core is missing or does not fit this Python; build it with "

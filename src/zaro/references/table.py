@@ -6,7 +6,7 @@ spellings of one table: chunk id -> file and span. Nothing after this room knows
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 
 from zaro.stores.base import Store
 
-__all__ = ["ABSENT", "INLINE", "WHOLE", "DenseTable", "EmptyTable", "Ids", "Located", "SparseTable", "Table"]
+__all__ = [
+    "ABSENT",
+    "INLINE",
+    "WHOLE",
+    "DenseTable",
+    "EmptyTable",
+    "Ids",
+    "Located",
+    "SparseTable",
+    "Table",
+    "batches",
+]
 
 Ids = NDArray[np.int64]
 """A column of chunk ids, offsets or lengths."""
@@ -138,3 +149,19 @@ class EmptyTable:
     def listed(self) -> NDArray[np.int64]:
         """No ids."""
         return np.empty(0, np.int64)
+
+
+WALKED = 1 << 33  # a grid that is worth walking through; a larger one is mostly absent
+
+
+def batches(table: Table, size: int) -> Iterator[Ids]:
+    """Give the ids of all chunks that exist, ascending, and perhaps absent ones, so many at a time."""
+    if isinstance(table, EmptyTable):
+        return
+    if not isinstance(table, SparseTable) and table.nchunks <= WALKED:
+        for start in range(0, table.nchunks, size):
+            yield np.arange(start, min(start + size, table.nchunks), dtype=np.int64)
+        return
+    listed = table.listed()
+    for start in range(0, len(listed), size):
+        yield listed[start : start + size]

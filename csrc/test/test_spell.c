@@ -1,0 +1,6 @@
+#include <string.h>
+
+#include "check.h"
+#include "zaro/scan.h"
+
+int main(void) { return 0; }
