@@ -3,7 +3,7 @@
 #include <string.h>
 
 bool zaro_key_id(const uint8_t *name, size_t n, bool prefixed, uint8_t separator, size_t rank, const int64_t *grid,
-                  int64_t *id) {
+                 int64_t *id) {
     const uint8_t *p = name;
     if (prefixed && *p++ != 'c')
         return false;

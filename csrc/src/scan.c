@@ -89,8 +89,8 @@ static zaro_step_result string(zaro_scan *scan, const uint8_t *p, const uint8_t 
 }
 
 /* Where the document spells `text` at p, with "\/" for "/" or not; NULL where it does not. */
-static inline const uint8_t *spelled(const zaro_scan *scan, const uint8_t *p, const uint8_t *end,
-                                     const uint8_t *text, size_t n) {
+static inline const uint8_t *spelled(const zaro_scan *scan, const uint8_t *p, const uint8_t *end, const uint8_t *text,
+                                     size_t n) {
     if ((size_t)(end - p) > n && (n == 0 || memcmp(p, text, n) == 0))
         return p + n;
     if (!scan->escapes)
@@ -105,8 +105,8 @@ static inline const uint8_t *spelled(const zaro_scan *scan, const uint8_t *p, co
 }
 
 /* A key that continues the pattern of the last ones. Returns what follows its closing quote, or NULL. */
-static inline const uint8_t *expected_key(const zaro_scan *scan, const uint8_t *p, const uint8_t *end,
-                                          uint32_t *number, int64_t *id) {
+static inline const uint8_t *expected_key(const zaro_scan *scan, const uint8_t *p, const uint8_t *end, uint32_t *number,
+                                          int64_t *id) {
     *number = scan->array[scan->recent].next;
     const zaro_scan_array *array = &scan->array[*number];
     if (!array->plain || !(p = spelled(scan, p, end, array->prefix, array->prefix_n)))
@@ -116,8 +116,8 @@ static inline const uint8_t *expected_key(const zaro_scan *scan, const uint8_t *
 }
 
 /* The file of a URL whose first byte is p. */
-static zaro_step_result url_file(zaro_scan *scan, const uint8_t *p, const uint8_t *end, int32_t guess,
-                                 int32_t *file, const uint8_t **after) {
+static zaro_step_result url_file(zaro_scan *scan, const uint8_t *p, const uint8_t *end, int32_t guess, int32_t *file,
+                                 const uint8_t **after) {
     const uint8_t *text, *q;
     size_t n;
     for (int tries = 0; tries < 2 && guess >= 0; tries++) {
@@ -317,9 +317,10 @@ static bool is(const uint8_t *key, size_t n, const char *name) {
 
 /* What a member beside "refs" is: a field, or -1 where it says nothing. */
 static int field_of(const uint8_t *key, size_t n) {
-    return is(key, n, "version") ? ZARO_SCAN_VERSION
+    return is(key, n, "version")     ? ZARO_SCAN_VERSION
            : is(key, n, "templates") ? ZARO_SCAN_TEMPLATES
-           : is(key, n, "gen") ? ZARO_SCAN_GEN : -1;
+           : is(key, n, "gen")       ? ZARO_SCAN_GEN
+                                     : -1;
 }
 
 static void become_nested(zaro_scan *scan) {
@@ -390,7 +391,8 @@ static zaro_step_result entry(zaro_scan *scan, const uint8_t *p, const uint8_t *
     scan->state = AT_NEXT;
     scan->n_flat += !scan->inside;
     if (key) {
-        scan->array_met = found.file <= ZARO_SCAN_INLINE && (ends_in(key, n, ".zarray") || ends_in(key, n, "zarr.json"));
+        scan->array_met =
+            found.file <= ZARO_SCAN_INLINE && (ends_in(key, n, ".zarray") || ends_in(key, n, "zarr.json"));
         if (!zaro_scan_put(scan, key, n, found.file, found.offset, found.length))
             return STEP_MEMORY;
         expected = scan->recent;

@@ -57,8 +57,8 @@ struct zaro_scan {
     bool inside;     /* "refs" */
     uint32_t recent; /* array of the last row */
     bool any_array, array_met;
-    bool escapes;    /* the document has strings with a backslash */
-    uint64_t taken;  /* bytes of the document before this block */
+    bool escapes;   /* the document has strings with a backslash */
+    uint64_t taken; /* bytes of the document before this block */
     const uint8_t *block;
     zaro_bytes scratch, url; /* the unescaped text of a key, of a URL */
     /* a value that is passed over or kept as it stands */

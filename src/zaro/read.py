@@ -231,7 +231,18 @@ def _name_files(source: Source, located: Located, paths: PathTable) -> None:
         paths.set(file_id, os.fsencode(local))
 
 
-def _rows(located: Located, mask: NDArray[np.bool_]) -> Located:
+def _by_file(file_id: NDArray[np.int32]) -> NDArray[np.int64] | None:
+    """An order in which each file is read in one go; None where that is so already.
+
+    Chunks of a shard, or of a file that holds a tile, do not follow one another in the array's order.
+    """
+    changes = np.count_nonzero(file_id[1:] != file_id[:-1])
+    if changes <= 2 * np.count_nonzero(np.bincount(file_id - min(INLINE, int(file_id.min(initial=0))))):
+        return None
+    return np.argsort(file_id, kind="stable")
+
+
+def _rows(located: Located, mask: NDArray[np.bool_] | NDArray[np.int64]) -> Located:
     return Located(
         located.file_id[mask], located.offset[mask], located.length[mask], located.files, located.inline, located.store
     )
@@ -281,6 +292,9 @@ def _run_files(
 ) -> int:
     kernel = _kernel(source, plan, out)
     inline = np.frombuffer(located.inline, np.uint8)
+    order = _by_file(located.file_id)
+    if order is not None:
+        located, tasks = _rows(located, order), order if tasks is None else tasks[order]
     kernel.from_files(
         np.ascontiguousarray(located.file_id),
         np.ascontiguousarray(located.offset),

@@ -83,28 +83,28 @@ typedef struct {
 
 /* What a scanner holds. Pointers are valid until the next call that changes it. */
 typedef struct {
-    const uint8_t *keys;   /* texts of loose keys, UTF-8 */
+    const uint8_t *keys; /* texts of loose keys, UTF-8 */
     const zaro_scan_loose *loose;
     size_t n_loose;
-    const uint8_t *files;  /* texts of the files, one after another, UTF-8 */
+    const uint8_t *files;     /* texts of the files, one after another, UTF-8 */
     const uint64_t *file_end; /* [n_files] where each text ends */
     size_t n_files;
     const uint8_t *inlined; /* [n_inline] */
     size_t n_inline;
-    size_t n_arrays;       /* arrays by number: declared ones and guesses */
-    size_t n_objects;      /* entries that are OBJECT, over all rows and loose */
+    size_t n_arrays;                        /* arrays by number: declared ones and guesses */
+    size_t n_objects;                       /* entries that are OBJECT, over all rows and loose */
     const uint8_t *field[ZARO_SCAN_FIELDS]; /* text of each field, NULL where it is absent */
     size_t field_n[ZARO_SCAN_FIELDS];
-    uint64_t n_refs;       /* members "refs" met: of several the last one counts */
-    bool nested;           /* version 1 */
-    bool mixed;            /* version 1, and entries were taken from outside "refs" before that was known */
+    uint64_t n_refs; /* members "refs" met: of several the last one counts */
+    bool nested;     /* version 1 */
+    bool mixed;      /* version 1, and entries were taken from outside "refs" before that was known */
 } zaro_scan_view;
 
 /* Where and why a document was refused. */
 typedef struct {
     zaro_scan_fault fault;
-    uint64_t position;   /* byte of the document, from 0 */
-    const uint8_t *key;  /* key of the entry, NULL outside entries; valid until the next call */
+    uint64_t position;  /* byte of the document, from 0 */
+    const uint8_t *key; /* key of the entry, NULL outside entries; valid until the next call */
     size_t key_n;
 } zaro_scan_trouble;
 

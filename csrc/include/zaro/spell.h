@@ -18,8 +18,8 @@ typedef struct {
     bool prefixed;
     uint8_t separator;
     size_t rank;
-    const int64_t *grid; /* [rank] as key.h trusts it */
-    const uint8_t *file; /* JSON texts of the files, quotes included, one after another */
+    const int64_t *grid;     /* [rank] as key.h trusts it */
+    const uint8_t *file;     /* JSON texts of the files, quotes included, one after another */
     const int64_t *file_end; /* [n_files] where each ends */
     size_t n_files;
 } zaro_spelling;
