@@ -119,6 +119,10 @@ def test_the_example_of_the_specification():
     assert tables["lst"].explain(864) == gen.Explanation(0, 2592, -901120, unique=False, absent=False)
     assert tables["unc"].explain(1) == gen.Explanation(0, 4, 0, unique=True, absent=False)
     assert tables["lst"].explain(5) == gen.Explanation(0, 15, 0, unique=False, absent=True)
+    assert str(tables["lst"].explain(864)) == "from generator 0, gap before it -901120"
+    assert str(tables["unc"].explain(1)) == "from generator 0, its length an exception"
+    assert str(tables["lst"].explain(5)) == "skipped by generator 0"
+    assert str(tables["lst"].explain(6)) == "from generator 0"
     assert tables["lst"].explain(6) == gen.Explanation(0, 18, 0, unique=False, absent=False)
 
 

@@ -134,6 +134,8 @@ cdef class Index:
         rows = self.index.n
         self.arrays = (*self.arrays[:4], *(array[:rows] for array in self.arrays[4:]))
         self.id, self.size = self.arrays[4:6]
+        for array in self.arrays:
+            array.flags.writeable = False
 
     cdef _hold(self, int64_t chunks, int64_t start, bint varwise, length, last, file, before, id, size, shift):
         cdef int64_t[::1] length_view = length, last_view = last, before_view = before, id_view = id, size_view = size
@@ -150,8 +152,6 @@ cdef class Index:
         self.runs.n = last.shape[0]
         if self.runs.n:
             self.runs.last, self.runs.file = &last_view[0], &file_view[0]
-        for array in self.arrays[:4]:
-            array.flags.writeable = False
 
     @property
     def nbytes(self):

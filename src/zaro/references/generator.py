@@ -50,6 +50,12 @@ class Explanation:
     unique: bool
     absent: bool
 
+    def __str__(self) -> str:
+        if self.absent:
+            return f"skipped by generator {self.generator}"
+        gap = f", gap before it {self.gap}" if self.gap else ""
+        return f"from generator {self.generator}{gap}{', its length an exception' if self.unique else ''}"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Generator:
@@ -141,6 +147,11 @@ class GeneratorTable:
         exists = np.ones(self.nchunks, bool)
         exists[chunk[variable == self.variable]] = False
         return np.flatnonzero(exists).astype(np.int64, copy=False)
+
+    @property
+    def gfactor(self) -> float:
+        """Share of regular chunks in the generator that this variable shares."""
+        return self.generator.gfactor
 
     def explain(self, chunk: int) -> Explanation:
         """Say from which generator a chunk comes, and which exceptions make it."""

@@ -31,7 +31,7 @@ from zaro.references.json import read_mapping
 from zaro.references.layout import join_path
 from zaro.options import Options
 from zaro.references.partition import Partition, open_partition, read_rows
-from zaro.references.table import ABSENT, INLINE, Ids, Located
+from zaro.references.table import ABSENT, INLINE, EmptyTable, Ids, Located
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -212,6 +212,8 @@ class ParquetTable:
 
     def locate(self, ids: NDArray[np.int64]) -> Located:
         """Find many chunks at once; fetches the partitions that are not in memory, several at a time."""
+        if len(ids) == 1:
+            return self._locate_one(int(ids[0]))
         n = len(ids)
         out = _Columns(np.full(n, ABSENT, np.int32), np.zeros(n, np.int64), np.zeros(n, np.int64))
         tasks = list(_grouped(np.asarray(ids, np.int64), self.shared.record_size, self.nchunks))
@@ -220,10 +222,24 @@ class ParquetTable:
                 out.take(task, piece)
         return out.located(self.shared.files)
 
+    def _locate_one(self, chunk: int) -> Located:
+        if not 0 <= chunk < self.nchunks:
+            raise IndexError(f"chunk {chunk} of {self.nchunks}")
+        record, row = divmod(chunk, self.shared.record_size)
+        pieces = self._load(record, row, row)
+        if not pieces:
+            return EmptyTable(self.nchunks).locate(np.zeros(1, np.int64))
+        first, _, piece = pieces[0]
+        here = slice(row - first, row - first + 1)
+        columns = piece.file_id[here], piece.offset[here], piece.length[here]
+        return Located(*columns, self.shared.files, piece.inline)
+
     def listed(self) -> NDArray[np.int64]:
         """Ids of the chunks that exist, ascending; reads every partition."""
         size, found = self.shared.record_size, [np.empty(0, np.int64)]
-        tasks = [_Task(record, 0, size - 1) for record in range(-(-self.nchunks // size))]
+        none, nowhere = np.empty(0, np.int64), slice(0)
+        records = range(-(-self.nchunks // size))
+        tasks = [_Task(record, 0, size - 1, none, nowhere) for record in records]
         for task, pieces in self._loaded(tasks):
             for first, _, piece in pieces:
                 here = np.flatnonzero(piece.file_id != ABSENT) + (first + task.record * size)
@@ -232,19 +248,18 @@ class ParquetTable:
 
     def _loaded(self, tasks: list[_Task]) -> Iterator[tuple[_Task, list[Piece]]]:
         if len(tasks) < 2:
-            yield from ((task, self._load(task)) for task in tasks)
+            yield from ((task, self._load(task.record, task.first, task.last)) for task in tasks)
             return
         with ThreadPoolExecutor(min(LOADERS, len(tasks))) as pool:
             for begin in range(0, len(tasks), LOADERS):  # so that no more than these wait in memory
                 part = tasks[begin : begin + LOADERS]
-                yield from zip(part, pool.map(self._load, part), strict=True)
+                loaded = pool.map(lambda task: self._load(task.record, task.first, task.last), part)
+                yield from zip(part, loaded, strict=True)
 
-    def _load(self, task: _Task) -> list[Piece]:
+    def _load(self, record: int, first: int, last: int) -> list[Piece]:
         size = self.shared.record_size
-        need = min(size, self.nchunks - task.record * size)
-        return self.shared.pieces(
-            self.path, task.record, need, range(task.first, min(task.last, need - 1) + 1)
-        )
+        need = min(size, self.nchunks - record * size)
+        return self.shared.pieces(self.path, record, need, range(first, min(last, need - 1) + 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -254,8 +269,8 @@ class _Task:
     record: int
     first: int
     last: int
-    rows: Ids = field(default_factory=lambda: np.empty(0, np.int64))
-    where: slice | NDArray[np.intp] = field(default_factory=lambda: slice(0, 0))
+    rows: Ids
+    where: slice | NDArray[np.intp]
 
 
 def _grouped(ids: Ids, size: int, nchunks: int) -> Iterator[_Task]:
