@@ -95,11 +95,11 @@ def write(folder: Path, tree: Tree, form: str = "v3") -> Any:
 
 
 def _write_array(root: zarr.Group, path: str, leaf: Leaf, zarr_format: int) -> None:
-    attrs, names = dict(leaf.attrs), {}
-    if zarr_format == 3:
-        names = {"dimension_names": leaf.dims}
-    elif leaf.dims is not None:
-        attrs["_ARRAY_DIMENSIONS"] = list(leaf.dims)
+    attrs, names = dict(leaf.attrs), {"dimension_names": leaf.dims}
+    if zarr_format == 2:
+        names = {"fill_value": None}  # else a stored zero would be taken for a value that is missing
+        if leaf.dims is not None:
+            attrs["_ARRAY_DIMENSIONS"] = list(leaf.dims)
     above, _, name = path.rpartition("/")
     group = root.require_group(above) if above else root
     values = leaf.values

@@ -12,7 +12,7 @@ from zaro.conventions.nodes import ArrayNode
 from zaro.conventions.ref import Fragment, Unfit
 from zaro.conventions.time import time_attrs
 from zaro.conventions.uom import units_of
-from zaro.conventions.values import ValuesError, counted, listed, numbers, ordinal, spell
+from zaro.conventions.values import ValuesError, counted, is_number, listed, numbers, ordinal, spell
 from zaro.errors import XGroupError
 
 if TYPE_CHECKING:
@@ -243,7 +243,11 @@ def _object(fragment: Fragment, name: str) -> dict[str, Any]:
     if not isinstance(member.value, Mapping):
         tell(member.error(f"is {spell(member.value)}, expected an object"))
         return {}
-    return dict(member.value)
+    found = dict(member.value)
+    for packing in ("scale_factor", "add_offset"):  # a text here would break the values, and only when read
+        if packing in found and not is_number(found[packing]):
+            tell(member.at(packing).error(f"is {spell(found.pop(packing))}, expected a number"))
+    return found
 
 
 def _units(item: Fragment) -> dict[str, Any]:

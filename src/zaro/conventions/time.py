@@ -35,15 +35,12 @@ def time_attrs(time: Fragment) -> dict[str, Any]:
     """
     unit, epoch, calendar = _members(time)
     given = {} if calendar is None else {"calendar": calendar}
-    if not isinstance(unit, str) or not isinstance(epoch, str):
-        which = "unit" if not isinstance(unit, str) else "epoch"
-        tell(
-            time.error(
-                f"{which!r} is {spell(None if which == 'unit' and unit is None else epoch)}, expected text"
-            )
-        )
-        return given if isinstance(calendar, str) else {}
-    units = f"{_FULL.get(unit.strip().lower(), unit.strip())} since {epoch}"
+    for name, value in (("unit", unit), ("epoch", epoch)):
+        if not isinstance(value, str):
+            found = "is missing" if value is None else f"is {spell(value)}, expected text"
+            tell(time.error(f"{name!r} {found}"))
+            return given if isinstance(calendar, str) else {}
+    units = f"{_full(unit.strip())} since {epoch}"
     reason = _undecodable(units, calendar if isinstance(calendar, str) else None)
     if calendar is not None and not isinstance(calendar, str):
         reason = f"the calendar is {spell(calendar)}, expected text"
@@ -51,6 +48,11 @@ def time_attrs(time: Fragment) -> dict[str, Any]:
         return {"units": units, **given}
     tell(time.error(f"{units!r} in calendar {calendar or 'standard'!r} cannot be decoded: {reason}"))
     return {"time_unit": unit, "time_epoch": epoch, **given}
+
+
+def _full(unit: str) -> str:
+    """The word that xarray knows; of letters the case counts, since `M` is no minute."""
+    return _FULL.get(unit if len(unit) < 3 else unit.lower(), unit)
 
 
 def _members(time: Fragment) -> tuple[Any, Any, Any]:
