@@ -71,7 +71,7 @@ def test_absent_chunks_are_filled(group):
 
 def test_absent_chunks_can_be_an_error(address):
     found = zaro.open(address.spelled("v3"), "holes", storage_options=address.options, missing="raise")
-    with pytest.raises(zaro.errors.MissingChunkError, match="holes/c/0"):
+    with pytest.raises(zaro.errors.MissingChunkError, match=r"holes/c/\d"):
         found[...]
 
 
