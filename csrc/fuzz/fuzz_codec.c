@@ -1,4 +1,5 @@
-/* Any chain on any bytes: an answer, never a byte read or written outside what the chain was given.
+/* Any chain on any bytes: an answer, the same one twice, never a byte read or written outside what
+ * the chain was given.
  * ZARO_BLOSC in the environment may name a libblosc2, to decode Blosc chunks with. */
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +40,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint8_t *in = malloc(n ? n : 1), *out = malloc(decoded ? decoded : 1), *room = malloc(scratch ? scratch : 1);
     if (n)
         memcpy(in, data + head, n);
+    uint8_t *again = malloc(decoded ? decoded : 1);
     zaro_decoder *decoder = zaro_decoder_new(blosc);
+    memset(out, 0, decoded);
     zaro_status status = zaro_chain_decode(&chain, decoder, in, n, out, decoded, scratch ? room : NULL, &at);
     if ((status == ZARO_OK) != (at == 99) || (status == ZARO_OK && exact && n != stored))
         abort();
+    /* what a block holds comes from its bytes, never from what the memory held before */
+    memset(again, 0xa5, decoded);
+    memset(room, 0xa5, scratch);
+    if (zaro_chain_decode(&chain, decoder, in, n, again, decoded, scratch ? room : NULL, &at) != status ||
+        (status == ZARO_OK && decoded && memcmp(out, again, decoded) != 0))
+        abort();
     zaro_decoder_free(decoder);
-    free(in), free(out), free(room);
+    free(in), free(out), free(room), free(again);
     return 0;
 }

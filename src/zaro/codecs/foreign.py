@@ -94,7 +94,7 @@ def stream_step(codec: str, members: Members) -> StreamStep:
     if codec == "zlib":
         return StreamStep(members.name, zlib.decompressobj, "ignored")
     if codec == "gzip":
-        return StreamStep(members.name, lambda: zlib.decompressobj(wbits=31), "members")
+        return StreamStep(members.name, partial(zlib.decompressobj, wbits=31), "members")
     if codec == "bz2":
         import bz2
 
