@@ -292,3 +292,13 @@ def test_a_packed_document_that_was_damaged_is_an_error_not_a_wrong_answer():
     document["gen"]["dims"] = [59]
     with pytest.raises(GeneratorError, match="disagree"):
         unpacked(document)
+
+
+def test_a_document_may_be_written_through_fsspec():
+    fsspec = pytest.importorskip("fsspec")
+    refs = contents([60], **interleaved())
+    refs_of = References(refs)
+    refs_of.save("memory://zaro-pack.json", format="generator", compact=True)
+    raw = fsspec.filesystem("memory").cat_file("/zaro-pack.json")
+    assert unpacked(json.loads(raw)) == dict(refs_of)
+    fsspec.filesystem("memory").rm("/zaro-pack.json")

@@ -14,7 +14,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -219,8 +219,25 @@ def pieces(
     yield b"}\n"
 
 
-def write(refs: Contents | References, target: str | os.PathLike[str], *, compact: bool = False) -> None:
+def write(
+    refs: Contents | References,
+    target: str | os.PathLike[str],
+    *,
+    compact: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+) -> None:
     """Write a set as a document of generators, which replaces what is there once it is complete.
+
+    Parameters
+    ----------
+    refs
+        The set.
+    target
+        Path or URL.
+    compact : bool
+        Spell long lists the compact way, which only zaro reads.
+    storage_options
+        fsspec's options for a URL.
 
     Raises
     ------
@@ -238,7 +255,7 @@ def write(refs: Contents | References, target: str | os.PathLike[str], *, compac
             import fsspec  # type: ignore[import-untyped]
 
             whole = b"".join(found)
-            with fsspec.open(address, "wb") as file:
+            with fsspec.open(address, "wb", **(storage_options or {})) as file:
                 file.write(whole)
     except OSError as err:
         raise StoreError(address, f"cannot be written: {err.strerror or err}") from err

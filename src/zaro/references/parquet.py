@@ -25,13 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zaro.errors import ReferenceSetError, StoreError
+from zaro.options import Options
 from zaro.references.contents import Contents
 from zaro.references.files import FileTable, is_local, is_relative, local_path
 from zaro.references.json import read_mapping
 from zaro.references.layout import join_path
-from zaro.options import Options
 from zaro.references.partition import Partition, open_partition, read_rows
 from zaro.references.table import ABSENT, INLINE, EmptyTable, Ids, Located
+from zaro.stores.remote import FsspecStore
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -335,6 +336,7 @@ def write(
     *,
     record_size: int = 100_000,
     compression: str = "zstd",
+    storage_options: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Write a set to a folder of partitions, see `zaro.references.parquet_writer`."""
@@ -441,23 +443,8 @@ def _fetcher(address: str, options: Options) -> Fetch:
     if is_local(address):
         root = local_path(address).rstrip("/")
         return lambda key: _read_file(f"{root}/{key}")
-    import fsspec  # type: ignore[import-untyped]
-
-    try:
-        fs, root = fsspec.core.url_to_fs(address, **(options.storage_options or {}))
-    except (OSError, ValueError, ImportError) as err:
-        raise StoreError(address, f"cannot be opened: {err}") from err
-
-    def fetch(key: str) -> bytes | None:
-        url = f"{root.rstrip('/')}/{key}"
-        try:
-            return bytes(fs.cat_file(url))
-        except (FileNotFoundError, KeyError):
-            return None
-        except (OSError, ValueError) as err:
-            raise StoreError(url, f"cannot be read: {err}") from err
-
-    return fetch
+    store = FsspecStore(address.rstrip("/"), options.storage_options, options.timeout)
+    return store.get
 
 
 def _read_file(path: str) -> bytes | None:

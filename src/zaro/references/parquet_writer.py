@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ def write(
     *,
     record_size: int = RECORD_SIZE,
     compression: str = "zstd",
+    storage_options: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Write a set to a folder of partitions, which replaces what is there once it is complete.
@@ -58,6 +59,8 @@ def write(
         Rows of a partition.
     compression
         Of the columns, as pyarrow names it.
+    storage_options
+        fsspec's options for a URL.
     progress
         Called with the chunks done and all chunks, now and then.
 
@@ -80,7 +83,7 @@ def write(
     if is_local(address):
         _replace_folder(local_path(address).rstrip("/"), all_into)
     else:
-        _write_remote(address, all_into)
+        _write_remote(address, storage_options or {}, all_into)
 
 
 def _write_partitions(
@@ -297,12 +300,12 @@ def _file_putter(root: str) -> Put:
     return put
 
 
-def _write_remote(address: str, all_into: Callable[[Put], None]) -> None:
+def _write_remote(address: str, options: Mapping[str, Any], all_into: Callable[[Put], None]) -> None:
     """Put the partitions, then the header: a set without one is no set."""
     import fsspec  # type: ignore[import-untyped]
 
     try:
-        fs, root = fsspec.core.url_to_fs(address)
+        fs, root = fsspec.core.url_to_fs(address, **options)
         root = root.rstrip("/")
         if fs.exists(root):
             if not fs.exists(f"{root}/{HEADER}"):

@@ -32,7 +32,7 @@ FORMATS: Mapping[str, str] = {
     "generator": "zaro.references.generator",
 }
 """Module of each format: `read(address, *, options, folder) -> Contents` and `write(refs, target, **how)`."""
-WRITERS: Mapping[str, str] = {"json": "zaro.references.writing"}
+WRITERS: Mapping[str, str] = {"json": "zaro.references.writing", "generator": "zaro.references.pack"}
 """Modules that write a format, where they are not the same."""
 
 
