@@ -106,7 +106,8 @@ class Handler(BaseHTTPRequestHandler):
         return None
 
     def send_status(self, path: str, status: int, body: bool) -> None:
-        text = f"<Error>{status}</Error>".encode()
+        code = {403: "AccessDenied", 404: "NoSuchKey", 503: "SlowDown"}.get(status, "InternalError")
+        text = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>no</Message></Error>".encode()
         self.head(status, len(text), Retry_After="0")
         if body:
             self.wfile.write(text)

@@ -32,7 +32,7 @@ _EXTRAS = {"http": "http", "https": "http", "s3": "s3", "s3a": "s3"}
 
 _lock = threading.Lock()
 _plain: dict[tuple[str, str], Any] = {}
-_chained: OrderedDict[tuple[str, str], Any] = OrderedDict()
+_chained: OrderedDict[tuple[str, str], tuple[Any, str]] = OrderedDict()
 _executor: ThreadPoolExecutor | None = None
 
 
@@ -118,17 +118,17 @@ def _place_chained(url: str, options: Mapping[str, Any]) -> Place:
     from fsspec.utils import tokenize
 
     first, _, rest = url.partition("::")
-    protocol, path = split_protocol(first)
+    protocol, _ = split_protocol(first)
     token = (f"{protocol or first}::{rest}", tokenize(dict(options)))
     with _lock:
-        fs = _chained.get(token)
-        if fs is not None:
+        known = _chained.get(token)
+        if known is not None:
             _chained.move_to_end(token)
-    if fs is not None and protocol:
-        return Place(fs, str(fs._strip_protocol(first)), url)
+    if known is not None:
+        return Place(known[0], str(known[0]._strip_protocol(first)) if protocol else known[1], url)
     fs, path = url_to_fs(url, **options)
     with _lock:
-        _chained[token] = fs
+        _chained[token] = fs, str(path)
         while len(_chained) > _KEPT_CHAINS:
             _chained.popitem(last=False)
     return Place(fs, str(path), url)

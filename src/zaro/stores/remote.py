@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import queue
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
@@ -49,16 +49,19 @@ class FsspecStore:
     def __init__(self, url: str, options: Mapping[str, Any] | None = None, timeout: float = 60.0) -> None:
         self.url = url if "?" in url else url.rstrip("/")
         self._options, self._timeout = dict(options or {}), timeout
+        self._root: tuple[int, Place] | None = None
         self._documents: dict[str, dict[str, Bytes | None | StoreError]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FsspecStore, (self.url, self._options, self._timeout)
 
-    @cached_property
+    @property
     def root(self) -> Place:
-        """The place of the store itself."""
-        found = place_of(self.url, self._options)
-        return Place(found.fs, found.path.rstrip("/"), found.url)
+        """The place of the store itself; a forked child has file systems of its own."""
+        if self._root is None or self._root[0] != os.getpid():
+            found = place_of(self.url, self._options)
+            self._root = os.getpid(), Place(found.fs, found.path.rstrip("/"), found.url)
+        return self._root[1]
 
     def place(self, key: str) -> Place:
         """The place of a key."""
@@ -228,7 +231,7 @@ class _Room:
     """Bytes that may be under way or wait for their decoder, for all reads of the process; used in the loop only."""
 
     def __init__(self, nbytes: int) -> None:
-        self._free = nbytes
+        self._free = self._whole = nbytes
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def take(self, nbytes: int, *, at_once: bool) -> None:
@@ -249,9 +252,9 @@ class _Room:
         self._free -= nbytes
 
     def give_back(self, nbytes: int) -> None:
-        """Return room, and let those go on who wait for it."""
+        """Return room, and let those go on who wait for it; one that needs more than there is goes alone."""
         self._free += nbytes
-        while self._waiting and self._waiting[0][0] <= self._free:
+        while self._waiting and (self._waiting[0][0] <= self._free or self._free >= self._whole):
             nbytes, turn = self._waiting.popleft()
             if not turn.done():
                 self._free -= nbytes
@@ -335,6 +338,7 @@ class Fetch:
     def stop(self) -> None:
         """Cancel what is under way, and let nobody wait any longer."""
         self._cancel()
+        self._loop.call_soon_threadsafe(self._give_all_back)
         while not self._arrived.empty():
             with contextlib.suppress(queue.Empty):
                 self._arrived.get_nowait()
@@ -350,8 +354,7 @@ class Fetch:
             for runner in runners:
                 runner.cancel()
             await asyncio.gather(*runners, return_exceptions=True)
-            for number in list(self._held):
-                self._give_back(number)
+            self._give_all_back()
             raise
         finally:
             self._arrived.put(None)
@@ -386,6 +389,10 @@ class Fetch:
             self._buffers[number] = whole
             return memoryview(whole)[:nbytes]
         return memoryview(np.empty(nbytes, np.uint8))
+
+    def _give_all_back(self) -> None:
+        for number in list(self._held):
+            self._give_back(number)
 
     def _give_back(self, number: int) -> None:
         _room().give_back(self._held.pop(number, 0))

@@ -79,8 +79,10 @@ def check_target(url: str, origin: str, allowed: Sequence[str] | None) -> None:
 
 def _is_below(url: str, links: list[str], prefix: str) -> bool:
     """Whether a URL lies below a prefix: what a chain reaches is its last link."""
+    if "::" in prefix:
+        return url.startswith(prefix)
     if any(protocol_of(link) not in _WRAPPERS for link in links[:-1]):
-        return "::" in prefix and url.startswith(prefix)
+        return False
     found = links[-1]
     path, below = local_path_of(found), local_path_of(prefix)
     if path is not None:
