@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import functools
 import inspect
 import json
 import pickle
+import subprocess
+import sys
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -166,3 +168,445 @@ class TestStoreOfAFolder(ReadOnlyStoreTests):
     @pytest.fixture
     def store_kwargs(self, tmp_path):
         return {"target": str(tmp_path)}
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["v2", "v3", "v3 shards"])
+def folder(request, tmp_path):
+    """A hierarchy in a folder, as zarr-python writes it."""
+    version = 2 if request.param == "v2" else 3
+    root = zarr.open_group(str(tmp_path / "store"), mode="w", zarr_format=version)
+    root.attrs["title"] = "test"
+    rng = np.random.default_rng(0)
+    group = root.create_group("group")
+    shards = {"shards": (12, 8)} if request.param == "v3 shards" else {}
+    a = root.create_array("a", shape=(24, 16), chunks=(6, 4), dtype="f4", fill_value=7, **shards)
+    a[:13, :9] = rng.normal(size=(13, 9))
+    group.create_array("b", data=rng.integers(0, 99, (5, 3)), chunks=(2, 3))
+    group.create_array("scalar", shape=(), chunks=(), dtype="i8")[...] = 42
+    group.create_array("empty", shape=(0, 3), chunks=(1, 3), dtype="i2")
+    return tmp_path / "store"
+
+
+def as_references(folder: Path, *, inline: int = 0) -> dict:
+    """The same as references: documents inline, chunks where they are (inline below a size)."""
+    refs = {}
+    for path in sorted(folder.rglob("*")):
+        key, raw = path.relative_to(folder).as_posix(), path.read_bytes() if path.is_file() else b""
+        if path.name.startswith(".z") or path.name == "zarr.json":
+            refs[key] = raw.decode()
+        elif path.is_file() and len(raw) < inline:
+            refs[key] = "base64:" + base64.b64encode(raw).decode()
+        elif path.is_file():
+            refs[key] = [str(path), 0, len(raw)] if len(refs) % 2 else [str(path)]
+    return refs
+
+
+@pytest.fixture(
+    params=["folder", "dict of bytes", "dict of references", "document", "inline", "References", "Parquet"]
+)
+def store(request, folder, tmp_path):
+    """A store of the same hierarchy, from everything that zaro opens."""
+    if request.param == "folder":
+        return ZaroStore(folder)
+    if request.param == "dict of bytes":
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        return ZaroStore({path.relative_to(folder).as_posix(): path.read_bytes() for path in files})
+    refs = as_references(folder, inline=10_000 if request.param == "inline" else 0)
+    if request.param in ("dict of references", "inline"):
+        return ZaroStore(refs)
+    if request.param == "References":
+        return ZaroStore(zaro.References.open(refs))
+    if request.param == "Parquet":
+        from zaro.references.parquet import write
+
+        write(zaro.References.open(refs), tmp_path / "refs.parquet", record_size=5)
+        return ZaroStore(tmp_path / "refs.parquet")
+    (tmp_path / "refs.json").write_text(json.dumps({"version": 1, "refs": refs}))
+    return ZaroStore(tmp_path / "refs.json")
+
+
+def nodes(group):
+    return dict(group.members(max_depth=None))
+
+
+def test_every_array_reads_as_zarr_reads_it(folder, store):
+    expected = zarr.open_group(LocalStore(folder, read_only=True), mode="r")
+    found = zarr.open_group(store, mode="r")
+    assert dict(found.attrs) == dict(expected.attrs)
+    assert set(nodes(found)) == set(nodes(expected))
+    for path, node in nodes(expected).items():
+        if isinstance(node, zarr.Array):
+            np.testing.assert_array_equal(found[path][...], node[...])
+            assert found[path].dtype == node.dtype
+            if node.ndim == 2 and node.size:
+                np.testing.assert_array_equal(found[path][1:4:2, -2:], node[1:4:2, -2:])
+                np.testing.assert_array_equal(found[path].oindex[[1, 3], :], node.oindex[[1, 3], :])
+
+
+def collected(iterator):
+    async def collect():
+        return [one async for one in iterator]
+
+    return asyncio.run(collect())
+
+
+def test_every_value_and_listing_is_that_of_a_local_store(folder, store):
+    local = LocalStore(folder, read_only=True)
+    keys = set(collected(local.list()))
+    assert set(collected(store.list())) - {".zmetadata"} == keys
+    for prefix in ("", "a", "group", "group/b", "a/c", "absent"):
+        names = set(collected(local.list_dir(prefix)))
+        assert set(collected(store.list_dir(prefix))) - {".zmetadata"} == names
+    proto = default_buffer_prototype()
+    for key in [*keys, "absent", "a/absent", "a/c/99/99", "a/99.99"]:
+        expected, found = (asyncio.run(one.get(key, proto)) for one in (local, store))
+        if key.endswith((".zgroup", ".zarray", ".zattrs", "zarr.json")):
+            assert_same_document(key, expected.to_bytes(), found.to_bytes())
+            continue
+        assert (None if expected is None else expected.to_bytes()) == (
+            None if found is None else found.to_bytes()
+        )
+        assert asyncio.run(store.exists(key)) == (expected is not None)
+        if expected is not None:
+            assert asyncio.run(store.getsize(key)) == len(expected)
+    for path in ("a", "group/b"):
+        wanted = [
+            key
+            for key in keys
+            if key.startswith(f"{path}/") and not key.endswith((".zarray", ".json", ".zattrs"))
+        ]
+        documents = [key for key in keys if key.startswith(f"{path}/") and key not in wanted]
+        stored = sum(asyncio.run(local.getsize(key)) for key in wanted)
+        stored += sum(asyncio.run(store.getsize(key)) for key in documents)
+        assert asyncio.run(store.getsize_prefix(path)) == stored
+
+
+def assert_same_document(key, expected, found):
+    members = json.loads(found)
+    if key == "zarr.json":
+        members.pop("consolidated_metadata", None)
+    assert {**json.loads(expected), "consolidated_metadata": 0} == {**members, "consolidated_metadata": 0}
+
+
+REQUESTS = [
+    None,
+    *[RangeByteRequest(a, b) for a, b in ((0, 3), (2, 5), (3, 3), (4, 10_000))],
+    *[OffsetByteRequest(n) for n in (0, 4, 5000)],
+    *[SuffixByteRequest(n) for n in (1, 4, 5000)],
+]
+
+
+@pytest.mark.parametrize("request_", REQUESTS, ids=str)
+def test_every_kind_of_byte_request_slices(request_, store, folder):
+    key = next(key for key in sorted(collected(store.list())) if key.startswith("a/") and key[-1].isdigit())
+    whole = (folder / key).read_bytes()
+    local = LocalStore(folder, read_only=True)
+    expected = asyncio.run(local.get(key, default_buffer_prototype(), request_)).to_bytes()
+    assert store.get_sync(key, byte_range=request_).to_bytes() == expected
+    found = asyncio.run(
+        store.get_partial_values(default_buffer_prototype(), [(key, request_), ("x", request_), (key, None)])
+    )
+    assert [None if one is None else one.to_bytes() for one in found] == [expected, None, whole]
+
+
+def test_stores_are_equal_by_target_and_options(folder, tmp_path):
+    assert ZaroStore(folder) == ZaroStore(str(folder))
+    assert ZaroStore(folder) != ZaroStore(tmp_path)
+    assert ZaroStore(folder) != ZaroStore(folder, missing="raise")
+    assert ZaroStore(folder) != LocalStore(folder)
+    refs = as_references(folder)
+    assert ZaroStore(refs) == ZaroStore(dict(refs))
+    again = pickle.loads(pickle.dumps(ZaroStore(refs, missing="raise")))
+    assert again == ZaroStore(refs, missing="raise")
+    assert ZaroStore(folder).with_read_only(True) == ZaroStore(folder)
+
+
+def test_a_store_of_an_address_pickles_small(archive):
+    store = ZaroStore(archive.references)
+    zarr.open_group(store, mode="r")["tas"][0]
+    raw = pickle.dumps(store)
+    assert len(raw) < 2000
+    assert (
+        zarr.open_group(pickle.loads(raw), mode="r")["tas"][0] == zaro.open(archive.references)["tas"][0]
+    ).all()
+
+
+# ---- consolidated metadata ---------------------------------------------------------------------
+
+
+class Counting(ZaroStore):
+    """Remembers what was asked for and not there."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.vain: list[str] = []
+
+    async def _get(self, wanted, prototype):
+        found = await super()._get(wanted, prototype)
+        self.vain += [key for (key, _), one in zip(wanted, found, strict=True) if one is None]
+        return found
+
+
+def test_opening_warns_of_nothing(store):
+    xr = pytest.importorskip("xarray")
+    zarr.open_group(store, mode="r")
+    zarr.open(store, mode="r")
+    version = zarr.open_group(store, mode="r").metadata.zarr_format
+    if version == 3:
+        return  # xarray asks for names of dimensions, which these arrays have not
+    with pytest.raises(KeyError):  # likewise; no warning comes first
+        xr.open_zarr(store)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("consolidated", [True, False])
+def test_xarray_opens_without_a_warning(version, consolidated, tmp_path):
+    xr = pytest.importorskip("xarray")
+    ds = xr.Dataset({"t": (("y", "x"), np.arange(24.0).reshape(4, 6))}, coords={"y": np.arange(4)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the writer, on consolidated metadata in format 3
+        ds.to_zarr(tmp_path / "s", zarr_format=version, consolidated=consolidated)
+    for target in (tmp_path / "s", as_references(tmp_path / "s")):
+        store = Counting(target)
+        xr.testing.assert_identical(xr.open_zarr(store).load(), ds)
+        assert store.supports_consolidated_metadata == (consolidated or isinstance(target, dict))
+        if isinstance(target, dict):
+            known = {"zarr.json", ".zgroup", ".zattrs", ".zarray", ".zmetadata"}
+            assert set(store.vain) <= known  # the root in the other format, and nothing below it
+
+
+def test_references_are_opened_from_the_root_alone(folder):
+    store = Counting(as_references(folder))
+    group = zarr.open_group(store, mode="r")
+    assert group.metadata.consolidated_metadata is not None
+    before = len(store.vain)
+    assert nodes(group)["group/scalar"][...] == 42
+    assert len(store.vain) == before
+
+
+def test_consolidated_documents_of_a_set_are_served_as_they_are(folder):
+    refs = as_references(folder)
+    if "zarr.json" in refs:
+        root = json.loads(refs["zarr.json"])
+        refs["zarr.json"] = json.dumps({**root, "consolidated_metadata": {"kind": "inline", "metadata": {}}})
+        key = "zarr.json"
+    else:
+        refs[".zmetadata"] = json.dumps({"metadata": {".zgroup": {"zarr_format": 2}}, "own": True})
+        key = ".zmetadata"
+    assert ZaroStore(refs).get_sync(key).to_bytes() == refs[key].encode()
+
+
+def test_an_array_at_the_root_is_not_consolidated(tmp_path):
+    for version in (2, 3):
+        zarr.create_array(str(tmp_path / str(version)), data=np.arange(6), chunks=(2,), zarr_format=version)
+        store = ZaroStore(as_references(tmp_path / str(version)))
+        assert (zarr.open_array(store, mode="r")[:] == np.arange(6)).all()
+        assert store.get_sync(".zmetadata") is None
+
+
+# ---- what is absent, and what is broken --------------------------------------------------------
+
+
+def refs_of_one_array(tmp_path):
+    zarr.create_array(str(tmp_path / "s"), data=np.arange(6), chunks=(2,), zarr_format=2, compressors=None)
+    return as_references(tmp_path / "s")
+
+
+def test_an_absent_chunk_is_fill_or_an_error(tmp_path):
+    refs = refs_of_one_array(tmp_path)
+    del refs["1"]
+    assert zarr.open_array(ZaroStore(refs), mode="r")[:].tolist() == [0, 1, 0, 0, 4, 5]
+    strict = ZaroStore(refs, missing="raise")
+    with pytest.raises(MissingChunkError, match="'1'"):
+        zarr.open_array(strict, mode="r")[:]
+    assert strict.get_sync("9") is None  # no chunk of the array
+
+
+def test_a_listed_chunk_that_cannot_be_read_is_an_error(tmp_path):
+    refs = refs_of_one_array(tmp_path)
+    refs["1"] = [str(tmp_path / "absent"), 5, 16]
+    with pytest.raises(ChunkError, match="absent") as caught:
+        zarr.open_array(ZaroStore(refs), mode="r")[:]
+    assert (caught.value.key, caught.value.offset, caught.value.length) == ("1", 5, 16)
+    refs["1"] = [refs["0"][0], 8, 16]
+    with pytest.raises(ChunkError, match=r"8\+16"):
+        zarr.open_array(ZaroStore(refs), mode="r")[:]
+
+
+def test_options_are_checked():
+    with pytest.raises(TypeError, match="unknown option"):
+        ZaroStore("refs.json", storage_option={})
+    with pytest.raises(ValueError, match="read-only"):
+        zarr.open_group(ZaroStore({}), mode="w")
+
+
+def test_a_target_that_is_not_there_is_not_found(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        zarr.open_group(ZaroStore(tmp_path / "absent.json"), mode="r")
+
+
+# ---- the pipeline ------------------------------------------------------------------------------
+
+PIPELINE = {"codec_pipeline.path": "zaro.zarr.CodecPipeline"}
+COMPRESSORS = [
+    None,
+    zarr.codecs.ZstdCodec(level=3),
+    zarr.codecs.GzipCodec(),
+    *[zarr.codecs.BloscCodec(cname=name, shuffle="shuffle") for name in ("lz4", "zstd", "zlib", "blosclz")],
+    (zarr.codecs.ZstdCodec(), zarr.codecs.Crc32cCodec()),
+]
+DTYPES = ["?", "i1", "<u2", ">i4", "i8", "f2", ">f4", "f8", "c8", "M8[s]", "m8[ms]", "S5", "U3"]
+SELECTIONS = [
+    ...,
+    (slice(3, 20, 4), slice(None)),
+    (5, slice(1, 9)),
+    (slice(None), 7),
+    (2, 3),
+    (slice(-5, None), slice(0, 3)),
+]
+
+
+@pytest.fixture(params=["memory", "local", "other", "ZaroStore"])
+def kept(request, tmp_path):
+    """A store to write to, and the store to read it from."""
+    if request.param == "memory":
+        store = zarr.storage.MemoryStore()
+        return store, store
+    if request.param == "other":
+        store = zarr.storage.WrapperStore(zarr.storage.MemoryStore())
+        return store, store
+    store = LocalStore(tmp_path / "kept")
+    return store, ZaroStore(tmp_path / "kept") if request.param == "ZaroStore" else store
+
+
+def values(dtype, shape=(23, 11)):
+    rng = np.random.default_rng(1)
+    if np.dtype(dtype).kind in "SU":
+        return rng.integers(0, 10**5, shape).astype(dtype)
+    if np.dtype(dtype).kind in "mM":
+        return rng.integers(0, 10**9, shape).astype("i8").view(dtype)
+    return (rng.normal(size=shape) * 100).astype(dtype)
+
+
+def read_both(store, path, read):
+    with zarr.config.set(PIPELINE):
+        mine = read(zarr.open_array(store, path=path, mode="r"))
+    return mine, read(zarr.open_array(store, path=path, mode="r"))
+
+
+@pytest.mark.filterwarnings("ignore:The data type:zarr.errors.UnstableSpecificationWarning")
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_pipeline_reads_every_type(version, dtype, kept):
+    written, store = kept
+    data = values(dtype)
+    zarr.create_array(written, name="a", data=data, chunks=(5, 4), zarr_format=version)
+    for selection in SELECTIONS:
+        mine, theirs = read_both(store, "a", lambda array, s=selection: array[s])
+        np.testing.assert_array_equal(mine, theirs)
+        assert mine.dtype == theirs.dtype
+    mine, theirs = read_both(store, "a", lambda array: array.oindex[[1, 20, 3], [True, False] * 5 + [True]])
+    np.testing.assert_array_equal(mine, theirs)
+    mine, theirs = read_both(store, "a", lambda array: array.vindex[[1, 20, 3], [0, 10, 3]])
+    np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("compressors", COMPRESSORS, ids=str)
+@pytest.mark.parametrize("shards", [None, (12, 12)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_pipeline_decodes_every_codec(compressors, shards, order, kept):
+    written, store = kept
+    data = values("f4")
+    filters = [zarr.codecs.TransposeCodec(order=(1, 0))] if order == "F" else None
+    zarr.create_array(
+        written, name="a", data=data, chunks=(4, 4), shards=shards, compressors=compressors, filters=filters
+    )
+    mine, theirs = read_both(store, "a", lambda array: array[:])
+    np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(mine, data)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("filters", [[], ["delta"], ["fixedscaleoffset", "shuffle"]])
+def test_the_pipeline_decodes_filters_of_format_2(order, filters, kept):
+    import numcodecs
+
+    made = {
+        "delta": numcodecs.Delta("i4"),
+        "fixedscaleoffset": numcodecs.FixedScaleOffset(0, 1, "i4"),
+        "shuffle": numcodecs.Shuffle(4),
+    }
+    written, store = kept
+    data = values("i4")
+    zarr.create_array(
+        written, name="a", data=data, chunks=(5, 4), zarr_format=2, order=order,
+        filters=[made[name] for name in filters] or None, compressors=numcodecs.LZ4(),
+    )  # fmt: skip
+    mine, theirs = read_both(store, "a", lambda array: array[:])
+    np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(mine, data)
+    assert mine.flags.f_contiguous == theirs.flags.f_contiguous
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_the_pipeline_leaves_to_zarr_what_it_cannot_decode(version, kept):
+    written, store = kept
+    data = np.array(["a", "bcd", ""] * 5, dtype=np.dtypes.StringDType())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        array = zarr.create_array(written, name="a", shape=(15,), chunks=(4,), dtype=str, zarr_format=version)
+        array[:] = data
+        mine, theirs = read_both(store, "a", lambda array: array[:])
+    np.testing.assert_array_equal(mine, theirs)
+
+
+def test_the_pipeline_fills_what_is_absent(kept):
+    written, store = kept
+    array = zarr.create_array(written, name="a", shape=(20, 10), chunks=(4, 4), dtype="f4", fill_value=np.nan)
+    array[5:9] = 1
+    mine, theirs = read_both(store, "a", lambda array: array[:])
+    np.testing.assert_array_equal(mine, theirs)
+
+
+def test_the_pipeline_writes_as_zarr_does(tmp_path):
+    data = values("f4")
+    stored = []
+    for name, how in (("theirs", {}), ("mine", PIPELINE)):
+        with zarr.config.set(how):
+            array = zarr.create_array(str(tmp_path / name), shape=data.shape, chunks=(4, 4), dtype="f4")
+            array[:] = data
+            array[3:7, 2:9] = 5  # reads what is there
+            array.append(data)
+        root = tmp_path / name
+        stored.append({p.relative_to(root): p.read_bytes() for p in root.rglob("*") if p.is_file()})
+    assert stored[0] == stored[1]
+
+
+def test_the_pipeline_names_what_is_corrupt(tmp_path):
+    zarr.create_array(str(tmp_path / "a"), data=values("f4"), chunks=(8, 8))
+    (tmp_path / "a" / "c" / "1" / "1").write_bytes(b"rubbish")
+    with zarr.config.set(PIPELINE), pytest.raises(ValueError, match="zstd"):
+        zarr.open_array(str(tmp_path / "a"), mode="r")[:]
+
+
+def test_the_pipeline_is_found_by_name_alone(tmp_path):
+    zarr.create_array(str(tmp_path / "a"), data=np.arange(10), chunks=(3,))
+    code = f"""
+import sys, zarr
+zarr.config.set({PIPELINE!r})
+array = zarr.open_array({str(tmp_path / "a")!r}, mode="r")
+assert array[:].tolist() == list(range(10))
+assert type(array._async_array.codec_pipeline) is sys.modules["zaro.zarr"].CodecPipeline
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_an_array_with_the_pipeline_pickles(tmp_path):
+    zarr.create_array(str(tmp_path / "a"), data=np.arange(10), chunks=(3,))
+    with zarr.config.set(PIPELINE):
+        array = zarr.open_array(str(tmp_path / "a"), mode="r")
+        array[:]
+        assert pickle.loads(pickle.dumps(array))[:].tolist() == list(range(10))

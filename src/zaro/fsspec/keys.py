@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from zaro.fsspec.documents import Document, as_bytes, spelled
@@ -119,17 +119,19 @@ class Keys:
             return None if self._columns is None and self.document.templates else self._first_file()
         if self.lazy is not None:
             return None
-        urls = (
-            next(iter(value), None) for value in self._mapping.values() if isinstance(value, list | tuple)
-        )
-        return next((url for url in urls if isinstance(url, str) and url), None)
+        for value in self._mapping.values():
+            url = value[0] if isinstance(value, list | tuple) else None
+            if isinstance(url, str) and url:
+                return url
+        return None
 
     def _first_file(self) -> str | None:
         assert self.columns is not None
         contents = self.columns.contents
         for table in contents.tables.values():
-            if len(files := getattr(table, "files", ())):
-                return str(files[0])
+            files: Sequence[str] = getattr(table, "files", ())
+            if len(files):
+                return files[0]
         others = (value for value in contents.other.values() if isinstance(value, list))
         return next((str(value[0]) for value in others), None)
 

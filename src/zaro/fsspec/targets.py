@@ -188,6 +188,6 @@ def _protocols(templates: Iterable[Any], first_url: str | None) -> list[str | No
     texts = [one() if callable(one) else one for one in templates]
     found = [split_protocol(text)[0] for text in texts if isinstance(text, str)]
     known: list[str | None] = [protocol for protocol in dict.fromkeys(found) if protocol]
-    if not known and first_url is not None:
+    if not known and first_url is not None and "::" not in first_url:
         known = [split_protocol(first_url)[0]]
     return known

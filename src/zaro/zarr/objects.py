@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from zaro.detect import Opened, detect
 from zaro.errors import ChunkError, MissingChunkError, StoreError
@@ -130,19 +130,19 @@ class ReferenceObjects:
     def get(self, wanted: Wanted) -> list[Bytes | None]:
         """See `Objects.get`."""
         found: list[Bytes | None] = []
-        away: list[tuple[int, str, tuple[str, int, int | None]]] = []
+        away: list[_Away] = []
         for key, span in wanted:
             reference = self._find(key)
             if reference is None:
                 self._absent.check(key)
                 found.append(None)
             elif isinstance(reference, list):
-                away.append((len(found), key, _narrow(reference, span)))
+                away.append(_Away(len(found), key, reference, span))
                 found.append(b"")
             else:
                 found.append(_part(reference, span))
-        for (place, *_), part in zip(away, self._fetch(away), strict=True):
-            found[place] = part
+        for one, part in zip(away, self._fetch(away), strict=True):
+            found[one.place] = part
         return found
 
     def _find(self, key: str) -> list[str | int] | Bytes | None:
@@ -154,24 +154,30 @@ class ReferenceObjects:
             document = self._opened.document(key) if is_metadata(key) else None
             return None if document is None else _spelled(document)
 
-    def _fetch(self, away: Sequence[tuple[int, str, tuple[str, int, int | None]]]) -> Sequence[Bytes]:
+    def _fetch(self, away: Sequence[_Away]) -> Sequence[Bytes]:
         try:
-            return self._opened.targets.read([span for *_, span in away])
+            return self._opened.targets.read([one.part() for one in away])
         except OSError as err:
             if len(away) == 1:
-                raise self._unreadable(away[0][1], err) from err
+                return [self._fetch_again(away[0], err)]
         return [self._fetch([one])[0] for one in away]  # one by one, to see which it is
 
-    def _unreadable(self, key: str, err: OSError) -> ChunkError:
-        reference = self._references[key]
-        assert isinstance(reference, list)
-        url, *span = reference
-        offset, length = (int(span[0]), int(span[1])) if span else (None, None)
-        place = self._references.contents.chunk(key)
+    def _fetch_again(self, one: _Away, err: OSError) -> Bytes:
+        """Slice the whole file, where it may only end before the span does; else say what is wrong."""
+        if len(one.reference) == 1 and one.span is not None:
+            return _part(self._fetch([one._replace(span=None)])[0], one.span)
+        url, offset, length = (*one.reference, None, None)[:3]
+        place = self._references.contents.chunk(one.key)
         node = place[0] if place else ""
-        name = key[len(node) + 1 :] if node else key
         reason = err.reason if isinstance(err, StoreError) else err.strerror or str(err)
-        return ChunkError(reason, node=node, key=name, file=str(url), offset=offset, length=length)
+        raise ChunkError(
+            reason,
+            node=node,
+            key=one.key[len(node) + 1 :] if node else one.key,
+            file=str(url),
+            offset=None if offset is None else int(offset),
+            length=None if length is None else int(length),
+        ) from err
 
     def exists(self, key: str) -> bool:
         """See `Objects.exists`."""
@@ -215,13 +221,21 @@ class ReferenceObjects:
         return [split_key(entry.key)[1] for entry in self._listing.below(path)]
 
 
-def _narrow(reference: list[str | int], span: Span) -> tuple[str, int, int | None]:
-    """Span of a file that is a span of a reference."""
-    url = str(reference[0])
-    if len(reference) == 1:
-        return (url, 0, None) if span is None else (url, *span)
-    start, length = cut(int(reference[2]), span)
-    return url, int(reference[1]) + start, length
+class _Away(NamedTuple):
+    """Part of a value that lies in a file, and its place among what was wanted."""
+
+    place: int
+    key: str
+    reference: list[str | int]
+    span: Span
+
+    def part(self) -> tuple[str, int, int | None]:
+        """Span of the file."""
+        url = str(self.reference[0])
+        if len(self.reference) == 1:
+            return (url, 0, None) if self.span is None else (url, *self.span)
+        start, length = cut(int(self.reference[2]), self.span)
+        return url, int(self.reference[1]) + start, length
 
 
 def _consolidated(opened: Opened, references: References) -> Iterator[tuple[str, bytes]]:

@@ -60,8 +60,8 @@ class Blocks:
 
     def decode(self, stored: Bytes | NDArray[np.uint8], decoder: Decoder) -> NDArray[Any]:
         """Decode one chunk."""
-        data = self.chain.run_foreign(stored) if self.chain.foreign else stored  # type: ignore[arg-type]
-        flat = self.chain.kernel.decode(data, self.nbytes, decoder).view(self.dtype)
+        data = self.chain.run_foreign(stored) if self.chain.foreign else stored
+        flat: NDArray[Any] = self.chain.kernel.decode(data, self.nbytes, decoder).view(self.dtype)
         order = self.chain.order
         if order is None:
             return flat.reshape(self.shape)
@@ -152,7 +152,7 @@ class CodecPipeline(BatchedCodecPipeline):
             return [
                 None
                 if stored is None
-                else spec.prototype.nd_buffer(one.decode(stored.as_numpy_array(), decoder))
+                else spec.prototype.nd_buffer.from_numpy_array(one.decode(stored.as_numpy_array(), decoder))
                 for (stored, spec), one in zip(pairs, blocks, strict=True)
             ]
 
