@@ -10,7 +10,14 @@ import numpy as np
 
 BLOCK = np.arange(96, dtype="<i4") // 7
 KINDS = {
-    "blosc": (0, [numcodecs.Blosc(cname, 5, shuffle) for cname in ("blosclz", "lz4", "zlib", "zstd") for shuffle in (0, 1, 2)]),
+    "blosc": (
+        0,
+        [
+            numcodecs.Blosc(cname, 5, shuffle)
+            for cname in ("blosclz", "lz4", "zlib", "zstd")
+            for shuffle in (0, 1, 2)
+        ],
+    ),
     "zstd": (1, [numcodecs.Zstd(3), numcodecs.Zstd(3, checksum=True)]),
     "lz4": (2, [numcodecs.LZ4()]),
     "zlib": (3, [numcodecs.Zlib(6), numcodecs.Zlib(0)]),
