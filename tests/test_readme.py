@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_python_examples_run(folder):
-    assert len(blocks("python")) >= 2
+    assert len(blocks("python")) >= 4
     code = "\n".join(blocks("python"))
     subprocess.run([sys.executable, "-W", "error::DeprecationWarning:__main__", "-c", code], check=True)
 
