@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zaro.references.contents import Contents
-from zaro.references.files import FileTable, PackedFiles, folder_of, is_local, local_path
+from zaro.references.files import Files, JoinedFiles, folder_of, is_local, local_path
 from zaro.references.table import ABSENT, EmptyTable, Ids, Located, SparseTable, Table
 
 if TYPE_CHECKING:
@@ -32,7 +32,10 @@ def target_folder(target: str | os.PathLike[str]) -> str:
 
 def name_of(files: Sequence[str], file_id: int, folder: str | None) -> str:
     """How a document in `folder` names a file: as it was written, if it means the same there."""
-    if isinstance(files, FileTable | PackedFiles) and files.folder in (None, folder):
+    if isinstance(files, JoinedFiles):
+        behind = file_id - len(files.first)
+        return name_of(files.first, file_id, folder) if behind < 0 else name_of(files.second, behind, folder)
+    if isinstance(files, Files) and files.folder in (None, folder):
         return files.name(file_id)
     return files[file_id]
 

@@ -13,7 +13,6 @@ import base64
 import json
 import math
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -28,9 +27,9 @@ from zaro.errors import ReferenceSetError, StoreError
 from zaro.references import lists
 from zaro.references.columns import contents_of, name_of, target_folder, used_files
 from zaro.references.contents import Contents, Reference
-from zaro.references.files import is_local, local_path
 from zaro.references.layout import ChunkLayout, join_path
 from zaro.references.table import INLINE, WHOLE, EmptyTable, Ids, Located, SparseTable, Table
+from zaro.references.writing import atomic, compressed, spelled
 
 if TYPE_CHECKING:
     from zaro.references.set import References
@@ -247,53 +246,21 @@ def write(
         The document cannot be written.
     """
     address = os.fspath(target)
-    found = pieces(refs, compact=compact, folder=target_folder(address))
     try:
-        if is_local(address):
-            _replace_file(os.path.abspath(local_path(address)), found)
-        else:
-            import fsspec  # type: ignore[import-untyped]
-
-            whole = b"".join(found)
-            with fsspec.open(address, "wb", **(storage_options or {})) as file:
-                file.write(whole)
+        with atomic(address, storage_options) as raw, compressed(raw, address) as file:
+            file.writelines(pieces(refs, compact=compact, folder=target_folder(address)))
     except OSError as err:
         raise StoreError(address, f"cannot be written: {err.strerror or err}") from err
-
-
-def _replace_file(path: str, found: Iterator[bytes]) -> None:
-    parent, name = os.path.split(path)
-    os.makedirs(parent, exist_ok=True)
-    handle, aside = tempfile.mkstemp(prefix=f".{name}.", suffix=".new", dir=parent)
-    try:
-        with open(handle, "wb") as file:
-            file.writelines(found)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(aside, 0o666 & ~mask)
-        os.replace(aside, path)
-    except BaseException:
-        os.unlink(aside)
-        raise
 
 
 def _left_over(contents: Contents, held: set[str], folder: str | None) -> Iterator[tuple[str, Any]]:
     """References that no generator holds, by key."""
     for key, raw in contents.metadata.items():
-        yield key, _text(raw)
+        yield key, spelled(raw)
     for path, table in contents.tables.items():
         yield from _rest_of(path, table, contents.layouts[path], path in held, folder)
     for key, value in contents.other.items():
-        yield key, _text(value) if isinstance(value, bytes) else value
-
-
-def _text(raw: bytes) -> str:
-    """Spell bytes as text if they are text, else in base64."""
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        text = "base64:"
-    return "base64:" + base64.b64encode(raw).decode() if text.startswith("base64:") else text
+        yield key, spelled(value) if isinstance(value, bytes) else value
 
 
 def _rest_of(

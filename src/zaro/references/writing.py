@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -25,7 +25,7 @@ from zaro.references.table import INLINE, Located, batches
 if TYPE_CHECKING:
     from zaro.references.set import References
 
-__all__ = ["atomic", "spelled", "write"]
+__all__ = ["atomic", "compressed", "spelled", "write"]
 
 ROOM = 1 << 20  # bytes of text made at a time
 BATCH = 1 << 16  # chunks located at a time
@@ -80,16 +80,19 @@ def _sync_folder(folder: str) -> None:
         os.close(handle)
 
 
-def _compressed(file: IO[bytes], name: str, stack: ExitStack) -> IO[bytes]:
+@contextmanager
+def compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
+    """Compress what is written to a file as its name says: `.gz`, `.zst`, or not at all."""
     if name.endswith((".gz", ".gzip")):
-        packed = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
-        return cast("IO[bytes]", stack.enter_context(packed))
-    if name.endswith((".zst", ".zstd")):
+        with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0) as packed:
+            yield cast("IO[bytes]", packed)
+    elif name.endswith((".zst", ".zstd")):
         import zstandard
 
-        writer = zstandard.ZstdCompressor(level=6).stream_writer(file, closefd=False)
-        return cast("IO[bytes]", stack.enter_context(writer))
-    return file
+        with zstandard.ZstdCompressor(level=6).stream_writer(file, closefd=False) as writer:
+            yield cast("IO[bytes]", writer)
+    else:
+        yield file
 
 
 def write(
@@ -115,8 +118,7 @@ def write(
     Relative files are written resolved, so that the document means the same wherever it lies.
     """
     name = os.fspath(target)
-    with atomic(name, storage_options) as raw, ExitStack() as stack:
-        file = _compressed(raw, name, stack)
+    with atomic(name, storage_options) as raw, compressed(raw, name) as file:
         for text in _document(refs.contents, progress):
             file.write(text)
 
