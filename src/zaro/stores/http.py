@@ -25,7 +25,7 @@ __all__ = ["Body", "read_span", "read_tail", "read_whole"]
 # attempts after which a body of the wrong length is believed to be all that there is
 _WRONG_LENGTH_ATTEMPTS = 3
 # bytes that aiohttp keeps for us before it holds the server back
-_READ_AHEAD = 1 << 20
+_READ_AHEAD = 1 << 19
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)\s*$")
 
 
