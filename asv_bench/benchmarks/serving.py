@@ -1,6 +1,6 @@
 """A small HTTP server with ranges on loopback, in a process of its own, that answers after a latency.
 
-    python serving.py FOLDER MILLISECONDS      # prints its port
+python serving.py FOLDER MILLISECONDS      # prints its port
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def do_HEAD(self):  # noqa: N802
+    def do_HEAD(self):
         self.do_GET(body=False)
 
-    def do_GET(self, body=True):  # noqa: N802
+    def do_GET(self, body=True):
         time.sleep(self.server.latency)
         try:
             file = open(self.server.folder / self.path.lstrip("/"), "rb")  # noqa: SIM115

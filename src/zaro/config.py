@@ -22,8 +22,8 @@ REQUEST_CAP = 2 << 20
 """Bytes that merging gives a request at the most; a single span may be longer."""
 REQUESTS_UNDER_WAY = 32
 """Requests of one read that are under way at a time."""
-STORED_IN_MEMORY = 48 << 20
-"""Stored bytes that are under way or wait for their decoder, in the whole process; a read always has one request."""
+STORED_IN_MEMORY = 40 << 20
+"""Stored bytes of the process that are under way or wait for their decoder; a read always has one request."""
 
 _threads: int | None = None
 

@@ -174,20 +174,28 @@ def read(source: Source, plan: Plan | PointsPlan, out: NDArray[Any] | None = Non
     if target is not out:
         out[...] = target
     if absent and source.missing == "warn":
-        warnings.warn(f"{absent} chunks of {source.node!r} are absent and read as the fill value", stacklevel=3)
+        warnings.warn(
+            f"{absent} chunks of {source.node!r} are absent and read as the fill value", stacklevel=3
+        )
     return out
 
 
 def _check_output(out: NDArray[Any], plan: Plan | PointsPlan, dtype: np.dtype[Any]) -> None:
     if out.shape != plan.shape or out.dtype != dtype:
-        raise SelectionError(f"out has shape {out.shape} and type {out.dtype}; {plan.shape} and {dtype} are needed")
+        raise SelectionError(
+            f"out has shape {out.shape} and type {out.dtype}; {plan.shape} and {dtype} are needed"
+        )
     if not out.flags.writeable:
         raise SelectionError("out is read-only")
 
 
 def _read_blocks(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:
     """Read blocks of fixed-width items with the kernel; returns how many chunks were absent."""
-    if isinstance(source.table, KeyTable) and isinstance(source.table.store, LocalStore) and not source.chain.foreign:
+    if (
+        isinstance(source.table, KeyTable)
+        and isinstance(source.table.store, LocalStore)
+        and not source.chain.foreign
+    ):
         return _run_keys(source, plan, out, source.table, source.table.store)
     located = _locate(source, plan)
     away = _away(source, located)
@@ -217,8 +225,8 @@ def _away(source: Source, located: Located) -> NDArray[np.bool_]:
     if located.store is not None:
         return (located.file_id >= 0) & isinstance(located.store, FsspecStore)
     known = source.path_table(located.files)
-    elsewhere = [k for k in known.unset(located.file_id) if source.targets.local_path(located.files[k]) is None]
-    return np.isin(located.file_id, elsewhere)
+    unset = known.unset(located.file_id)
+    return np.isin(located.file_id, [k for k in unset if source.targets.local_path(located.files[k]) is None])
 
 
 def _name_files(source: Source, located: Located, paths: PathTable) -> None:
@@ -244,7 +252,12 @@ def _by_file(file_id: NDArray[np.int32]) -> NDArray[np.int64] | None:
 
 def _rows(located: Located, mask: NDArray[np.bool_] | NDArray[np.int64]) -> Located:
     return Located(
-        located.file_id[mask], located.offset[mask], located.length[mask], located.files, located.inline, located.store
+        located.file_id[mask],
+        located.offset[mask],
+        located.length[mask],
+        located.files,
+        located.inline,
+        located.store,
     )
 
 
@@ -260,7 +273,9 @@ def _kernel(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> Read:
         _fill_bytes(metadata),
         source.chain.kernel,
         source.missing == "raise",
-        (plan.begin, plan.index, plan.source, plan.target, plan.block) if isinstance(plan, PointsPlan) else None,
+        (plan.begin, plan.index, plan.source, plan.target, plan.block)
+        if isinstance(plan, PointsPlan)
+        else None,
     )
 
 
@@ -276,7 +291,9 @@ def _run_keys(
     kernel = _kernel(source, plan, out)
     prefix, encoding = table.prefix, table.encoding
     kernel.from_keys(
-        store.handle, os.fsencode(prefix + (encoding.prefix if table.grid else encoding.key(()))), encoding.separator
+        store.handle,
+        os.fsencode(prefix + (encoding.prefix if table.grid else encoding.key(()))),
+        encoding.separator,
     )
     _run(kernel, source, plan, None)
     return kernel.absent
@@ -334,7 +351,9 @@ def _fetch_remote(
         return int(requests.length[k]) if requests.length[k] >= 0 else source.metadata.chunk_nbytes
 
     find = store.place if isinstance(store, FsspecStore) else source.targets.place
-    return requests, Fetch(len(requests), span, find, nbytes, timeout=source.targets.options.timeout, most=most)
+    return requests, Fetch(
+        len(requests), span, find, nbytes, timeout=source.targets.options.timeout, most=most
+    )
 
 
 def _run_remote(
@@ -343,16 +362,16 @@ def _run_remote(
     """Fetch chunks, and decode those that are there while others are still on their way."""
     most = _stored_most(source, plan, out)
     requests, fetch = _fetch_remote(source, plan, located, tasks, most)
-    absent = 0
+    absent: list[int] = []
 
     def take_part(worker: Worker) -> None:
-        nonlocal absent
         while (arrived := fetch.take()) is not None:
             chunks = tasks[requests.serves(arrived.number)]
-            kernel = _kernel(source, plan, out)
             start = int(requests.offset[arrived.number])
             try:
-                if arrived.data is not None and not source.chain.foreign and requests.length[arrived.number] >= 0:
+                kernel = _kernel(source, plan, out)
+                whole = requests.length[arrived.number] == WHOLE
+                if arrived.data is not None and not source.chain.foreign and not whole:
                     _spans_of(kernel, located, chunks, arrived.data, start)
                 else:
                     kernel.from_memory(_arrived(source, plan, located, chunks, arrived, start), chunks)
@@ -363,10 +382,10 @@ def _run_remote(
                 fetch.stop()
                 raise
             fetch.done(arrived)
-            absent += kernel.absent
+            absent.append(kernel.absent)
 
     _on_threads(take_part, fetch.stop, _thread_count(len(tasks), source.metadata.chunk_nbytes))
-    return absent
+    return sum(absent)
 
 
 def _stored_most(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:
@@ -375,9 +394,7 @@ def _stored_most(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> 
     return _kernel(source, plan, out).stored_most if known else _STORED_MOST
 
 
-def _spans_of(
-    kernel: Read, located: Located, chunks: NDArray[np.int64], data: Bytes, start: int
-) -> None:
+def _spans_of(kernel: Read, located: Located, chunks: NDArray[np.int64], data: Bytes, start: int) -> None:
     """Have the kernel read chunks out of the bytes of one request, which begin at `start` of the file."""
     kernel.from_files(
         np.full(len(chunks), INLINE, np.int32),
@@ -403,13 +420,17 @@ def _arrived(
         offset, length = int(located.offset[task]) - start, int(located.length[task])
         try:
             if arrived.error is not None:
-                if isinstance(arrived.error, FileNotFoundError) and located.store is not None and length == WHOLE:
+                if (
+                    isinstance(arrived.error, FileNotFoundError)
+                    and located.store is not None
+                    and length == WHOLE
+                ):
                     found.append(None)
                     continue
                 raise arrived.error
             assert arrived.data is not None
             stored = arrived.data if length == WHOLE else memoryview(arrived.data)[offset : offset + length]
-            found.append(source.chain.run_foreign(stored))
+            found.append(memoryview(source.chain.run_foreign(stored)))
         except Exception as err:  # whatever a codec of others raises becomes an error that names the chunk
             raise _chunk_error(source, plan, task, err) from err
     return found
@@ -456,7 +477,7 @@ def _fetch(
         try:
             stored = _stored(source, located, task)
             if decode and stored is not None:
-                stored = source.chain.run_foreign(stored)
+                stored = memoryview(source.chain.run_foreign(stored))
         except Exception as err:  # whatever a codec of others raises becomes an error that names the chunk
             raise _chunk_error(source, plan, task, err) from err
         found.append(stored)
@@ -464,7 +485,9 @@ def _fetch(
 
 
 def _stored(source: Source, located: Located, task: int) -> Bytes | None:
-    file_id, offset, length = (int(column[task]) for column in (located.file_id, located.offset, located.length))
+    file_id, offset, length = (
+        int(column[task]) for column in (located.file_id, located.offset, located.length)
+    )
     if file_id == ABSENT:
         return None
     if file_id == INLINE:
@@ -510,7 +533,9 @@ def _each_stored(
         while (arrived := fetch.take()) is not None:
             chunks = tasks[requests.serves(arrived.number)]
             start = int(requests.offset[arrived.number])
-            yield from zip(chunks.tolist(), _arrived(source, plan, located, chunks, arrived, start), strict=True)
+            yield from zip(
+                chunks.tolist(), _arrived(source, plan, located, chunks, arrived, start), strict=True
+            )
             fetch.done(arrived)
     finally:
         fetch.stop()
@@ -588,7 +613,9 @@ def _chunk_error(source: Source, plan: Plan | PointsPlan, task: int, err: Except
     return CorruptChunkError(f"{type(err).__name__}: {err}", **facts)
 
 
-def _error(source: Source, plan: Plan | PointsPlan, kernel: Read, tasks: NDArray[np.int64] | None) -> ChunkError:
+def _error(
+    source: Source, plan: Plan | PointsPlan, kernel: Read, tasks: NDArray[np.int64] | None
+) -> ChunkError:
     assert kernel.error is not None
     status, k, step, code, got = kernel.error
     task = int(k if tasks is None else tasks[k])

@@ -66,7 +66,7 @@ def test_a_span_longer_than_the_cap_is_a_request():
 
 @pytest.mark.parametrize("row", [(0, 2**63 - 1, 5), (0, -1, 5), (0, 0, -2), (-1, 0, 5)])
 def test_a_span_that_is_none_is_an_error(row):
-    with pytest.raises(ValueError, match="bytes .* of file"):
+    with pytest.raises(ValueError, match=r"bytes .* of file"):
         merge(*columns([row]))
 
 

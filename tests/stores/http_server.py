@@ -24,10 +24,10 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         pass
 
-    def do_HEAD(self) -> None:  # noqa: N802
+    def do_HEAD(self) -> None:
         self.answer(body=False)
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         self.answer(body=True)
 
     def answer(self, *, body: bool) -> None:
@@ -88,7 +88,9 @@ class Handler(BaseHTTPRequestHandler):
                 return self.head(416, 0, Content_Range=f"bytes */{size}")
             else:
                 start, stop = span
-                self.head(206, stop - start, Content_Range=f"bytes {start}-{stop - 1}/{size}", ETag=f'"{size}"')
+                self.head(
+                    206, stop - start, Content_Range=f"bytes {start}-{stop - 1}/{size}", ETag=f'"{size}"'
+                )
             if body:
                 self.wfile.flush()
                 while start < stop:

@@ -63,7 +63,14 @@ def first(times, fault):
     return decide
 
 
-PASSING = [("status", 503), ("status", 429), ("status", 500), ("status", 502), ("status", 504), ("reset", 100)]
+PASSING = [
+    ("status", 503),
+    ("status", 429),
+    ("status", 500),
+    ("status", 502),
+    ("status", 504),
+    ("reset", 100),
+]
 
 
 @pytest.mark.parametrize("fault", [*PASSING, ("reset", 0), ("short", 1), ("long", 3), ("silence", 0.2)])
@@ -83,7 +90,9 @@ def test_a_key_is_tried_again_as_well(server, by_key, fault):
 def test_a_failure_that_stays_is_an_error_with_its_attempts(server, by_reference):
     array = by_reference(timeout=1.0)
     server.fault = only_data(("status", 503))
-    with pytest.raises(ChunkError, match=r"chunk 'x/0\.0': bytes \d+\+\d+ of http.*data\.h5: HTTP 503.*attempts"):
+    with pytest.raises(
+        ChunkError, match=r"chunk 'x/0\.0': bytes \d+\+\d+ of http.*data\.h5: HTTP 503.*attempts"
+    ):
         array[...]
 
 
@@ -137,7 +146,7 @@ def test_a_body_of_another_length_is_an_error(server, by_reference, fault):
 def test_a_connection_that_always_breaks_is_an_error(server, by_reference):
     array = by_reference(timeout=2.0)
     server.fault = only_data(("reset", 10))
-    with pytest.raises(ChunkError, match="attempts|within"):
+    with pytest.raises(ChunkError, match=r"attempts|within"):
         array[...]
 
 
@@ -157,7 +166,7 @@ def test_a_server_that_is_too_slow_is_an_error_in_time(server, by_reference, by_
     for array in (by_reference(timeout=1.0), by_key(timeout=1.0)):
         server.fault = only_data(fault)
         begun = time.monotonic()
-        with pytest.raises(ChunkError, match="within 1 s|attempts|Timeout"):
+        with pytest.raises(ChunkError, match=r"within 1 s|attempts|Timeout"):
             array[...]
         assert time.monotonic() - begun < 10
         server.fault = None
@@ -173,9 +182,9 @@ def test_a_login_page_in_place_of_a_chunk_is_an_error(server, by_reference, by_k
 
 def test_a_login_page_in_place_of_metadata_is_an_error(server):
     server.fault = lambda path, n: "login"
-    with pytest.raises(StoreError, match="HTML page.*login"):
+    with pytest.raises(StoreError, match=r"HTML page.*login"):
         zaro.open(f"{server.url}/v3")
-    with pytest.raises(StoreError, match="HTML page.*login"):
+    with pytest.raises(StoreError, match=r"HTML page.*login"):
         zaro.open(f"{server.url}/v3", "x")
 
 
@@ -202,9 +211,9 @@ def test_nobody_listening_is_an_error_soon(folder):
         url = server.url
         refs = references(folder / "data.h5", f"{url}/data.h5")
     begun = time.monotonic()
-    with pytest.raises(StoreError, match="127.0.0.1"):
+    with pytest.raises(StoreError, match=r"127.0.0.1"):
         zaro.open(f"{url}/v3")
-    with pytest.raises(ChunkError, match="127.0.0.1"):
+    with pytest.raises(ChunkError, match=r"127.0.0.1"):
         zaro.read(refs, "x")
     assert time.monotonic() - begun < 10
 

@@ -1,4 +1,4 @@
-"""In which requests are spans of remote files read?"""
+"""The requests in which spans of remote files are read."""
 
 from __future__ import annotations
 

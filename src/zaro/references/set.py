@@ -129,7 +129,9 @@ class References(Mapping[str, "Reference"]):
             ending = "/" if address.endswith("/") else ""
             address = os.path.abspath(local_path(address)) + ending
         module = import_module(FORMATS[_format_of(address)])
-        contents = module.read(address, options=options, folder=folder_of(address))
+        # with a protocol of their own, references without one are no paths beside the document
+        elsewhere = options.remote_protocol not in (None, "file", "local")
+        contents = module.read(address, options=options, folder=None if elsewhere else folder_of(address))
         return cls(contents, options=options, address=address)
 
     def __reduce__(self) -> tuple[Any, ...]:

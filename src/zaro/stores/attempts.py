@@ -48,7 +48,7 @@ _NETWORK_ERRORS = {
 }
 
 
-class Passing(Exception):  # noqa: N818 - not an error yet
+class Passing(Exception):
     """A failure that another attempt may better.
 
     Parameters
@@ -90,7 +90,9 @@ async def attempts(once: Callable[[], Awaitable[T]], url: str, timeout: float) -
             raise
         except Exception as err:
             if limit.expired():
-                raise StoreError(url, f"no complete answer within {timeout:g} s{_so_far(n, reason)}", n) from err
+                raise StoreError(
+                    url, f"no complete answer within {timeout:g} s{_so_far(n, reason)}", n
+                ) from err
             failure = judge(err)
             if failure is None:
                 kind = StoreForbiddenError if _forbidden(err) else StoreError
@@ -104,7 +106,7 @@ async def attempts(once: Callable[[], Awaitable[T]], url: str, timeout: float) -
 
 def _wait(n: int) -> float:
     """Seconds before attempt n + 1, spread so that many clients do not come back together."""
-    return float(min(FIRST_WAIT * 2 ** (n - 1), LONGEST_WAIT) * random.uniform(0.5, 1.0))  # noqa: S311
+    return float(min(FIRST_WAIT * 2 ** (n - 1), LONGEST_WAIT) * random.uniform(0.5, 1.0))
 
 
 def _so_far(n: int, reason: str) -> str:
@@ -113,7 +115,9 @@ def _so_far(n: int, reason: str) -> str:
 
 def _text(err: BaseException) -> str:
     text = str(err)
-    return text if type(err) in (OSError, ValueError) and text else f"{type(err).__name__}: {text}".rstrip(": ")
+    return (
+        text if type(err) in (OSError, ValueError) and text else f"{type(err).__name__}: {text}".rstrip(": ")
+    )
 
 
 def judge(err: BaseException) -> Passing | None:
@@ -124,7 +128,11 @@ def judge(err: BaseException) -> Passing | None:
     if isinstance(err, PermissionError) or any("Certificate" in name or "Url" in name for name in names):
         return None
     code = getattr(err, "errno", None)
-    if code == errno.ECONNREFUSED or names & {"gaierror", "ClientConnectorDNSError", "EndpointConnectionError"}:
+    if code == errno.ECONNREFUSED or names & {
+        "gaierror",
+        "ClientConnectorDNSError",
+        "EndpointConnectionError",
+    }:
         return Passing(_text(err), most=_REFUSED_ATTEMPTS)
     if names & _NETWORK_ERRORS:
         return Passing(_text(err))
@@ -151,4 +159,8 @@ def _status(err: BaseException) -> int | None:
 
 
 def _int(value: object) -> int | None:
-    return int(value) if isinstance(value, (int, str)) and str(value).isdigit() and 100 <= int(value) < 600 else None
+    return (
+        int(value)
+        if isinstance(value, (int, str)) and str(value).isdigit() and 100 <= int(value) < 600
+        else None
+    )

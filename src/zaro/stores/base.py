@@ -74,7 +74,9 @@ def span_within(size: int, offset: int, length: int | None, url: str) -> tuple[i
     start = size + offset if offset < 0 else offset
     n = size - start if length is None else length
     if start < 0 or n < 0 or start > size or n > size - start:
-        raise StoreError(url, f"has {size} bytes; {-offset if offset < 0 else offset + (length or 0)} are needed")
+        raise StoreError(
+            url, f"has {size} bytes; {-offset if offset < 0 else offset + (length or 0)} are needed"
+        )
     return start, n
 
 

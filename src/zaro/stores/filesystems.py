@@ -1,4 +1,4 @@
-"""The file systems of fsspec: one instance for each protocol and its options, and the files that they reach."""
+"""The file systems of fsspec, one for each protocol and its options, and the files that they reach."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _executor: ThreadPoolExecutor | None = None
 
 
 def _forget() -> None:
-    global _lock, _executor  # noqa: PLW0603 - a child process starts anew
+    global _lock, _executor
     _lock, _executor = threading.Lock(), None
     # never finalised: they belong to the parent
     _inherited.extend([_plain.copy(), _chained.copy()])
@@ -73,9 +73,9 @@ def place_of(url: str, options: Mapping[str, Any]) -> Place:
 
 
 def _place_plain(url: str, options: Mapping[str, Any]) -> Place:
-    from fsspec import get_filesystem_class
-    from fsspec.core import split_protocol
-    from fsspec.utils import tokenize
+    from fsspec import get_filesystem_class  # type: ignore[import-untyped]
+    from fsspec.core import split_protocol  # type: ignore[import-untyped]
+    from fsspec.utils import tokenize  # type: ignore[import-untyped]
 
     protocol = "data" if url.startswith("data:") else split_protocol(url)[0] or "file"
     kind = get_filesystem_class(protocol)
@@ -199,7 +199,7 @@ async def read_into(place: Place, offset: int, into: memoryview, *, timeout: flo
 
 
 def _is_http(fs: Any) -> bool:
-    from fsspec.implementations.http import HTTPFileSystem
+    from fsspec.implementations.http import HTTPFileSystem  # type: ignore[import-untyped]
 
     return isinstance(fs, HTTPFileSystem) and bool(fs.asynchronous)
 

@@ -25,7 +25,7 @@ __all__ = ["Body", "read_span", "read_tail", "read_whole"]
 # attempts after which a body of the wrong length is believed to be all that there is
 _WRONG_LENGTH_ATTEMPTS = 3
 # bytes that aiohttp keeps for us before it holds the server back
-_READ_AHEAD = 1 << 20
+_READ_AHEAD = 1 << 19
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)\s*$")
 
 
@@ -152,7 +152,9 @@ def _check_status(response: Any, url: str) -> None:
         raise FileNotFoundError(url)
     if status == 416:
         total = response.headers.get("Content-Range", "").removeprefix("bytes */")
-        raise StoreError(url, f"the file ends before the span does: {text}" + (f", it has {total} bytes" if total else ""))
+        raise StoreError(
+            url, f"the file ends before the span does: {text}" + (f", it has {total} bytes" if total else "")
+        )
     if status in PASSING_STATUS:
         raise Passing(text, wait=_retry_after(response.headers))
     if status in (401, 403, 407):
@@ -178,7 +180,9 @@ def _content_range(response: Any, url: str) -> tuple[int, int, int | None]:
     text = response.headers.get("Content-Range", "")
     found = _RANGE.match(text)
     if found is None:
-        raise StoreError(url, f"answers with a part of the file but not which: Content-Range is {text[:80]!r}")
+        raise StoreError(
+            url, f"answers with a part of the file but not which: Content-Range is {text[:80]!r}"
+        )
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise StoreError(url, f"compresses the span as {response.headers['Content-Encoding'][:20]!r}")
     return int(found[1]), int(found[2]), None if found[3] == "*" else int(found[3])
@@ -205,7 +209,9 @@ def _check_whole(response: Any, url: str, stop: int) -> None:
     """Check an answer that ignores the range: fine as long as the file is long enough."""
     size = response.content_length
     if size is not None and size < stop:
-        raise StoreError(url, f"ignores ranges and answers with {size} bytes, {stop} are needed{_page(response)}")
+        raise StoreError(
+            url, f"ignores ranges and answers with {size} bytes, {stop} are needed{_page(response)}"
+        )
 
 
 def _page(response: Any) -> str:
@@ -237,7 +243,9 @@ async def _fill(response: Any, url: str, body: Body, skip: int) -> None:
         if len(kept) > room:
             if not whole:
                 body.have = 0
-                raise Passing(f"more than the {nbytes} bytes that were asked for came", most=_WRONG_LENGTH_ATTEMPTS)
+                raise Passing(
+                    f"more than the {nbytes} bytes that were asked for came", most=_WRONG_LENGTH_ATTEMPTS
+                )
             kept = kept[:room]
         into[body.have : body.have + len(kept)] = kept
         body.have += len(kept)

@@ -38,10 +38,9 @@ def get_loop() -> asyncio.AbstractEventLoop:
         return _loop
 
 
-def start(work: Coroutine[Any, Any, T]) -> Callable[[], None]:
+def start(work: Coroutine[Any, Any, T]) -> Callable[[], bool]:
     """Let a coroutine run in the loop; returns what cancels it."""
-    future = asyncio.run_coroutine_threadsafe(work, get_loop())
-    return lambda: None if future.cancel() else None
+    return asyncio.run_coroutine_threadsafe(work, get_loop()).cancel
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

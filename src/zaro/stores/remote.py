@@ -50,7 +50,7 @@ class FsspecStore:
         self.url = url if "?" in url else url.rstrip("/")
         self._options, self._timeout = dict(options or {}), timeout
         self._root: tuple[int, Place] | None = None
-        self._documents: dict[str, dict[str, Bytes | None | StoreError]] = {}
+        self._documents: dict[str, dict[str, Bytes | StoreError | None]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FsspecStore, (self.url, self._options, self._timeout)
@@ -87,7 +87,7 @@ class FsspecStore:
         """Spans of keys, asked for at the same time; None where there is no such key."""
         return _raise_first(self.try_parts(parts))
 
-    def try_parts(self, parts: Sequence[tuple[str, int, int | None]]) -> list[Bytes | None | StoreError]:
+    def try_parts(self, parts: Sequence[tuple[str, int, int | None]]) -> list[Bytes | StoreError | None]:
         """Spans of keys, and the errors of those that could not be read."""
         places = [(self.place(key), offset, length) for key, offset, length in parts]
         found = read_parts(places, self._timeout)
@@ -124,7 +124,9 @@ class FsspecStore:
         if "" not in self._documents:
             self.load([""])
         found = self._documents[""].values()
-        unreachable = [one for one in found if isinstance(one, StoreError) and not isinstance(one, PermissionError)]
+        unreachable = [
+            one for one in found if isinstance(one, StoreError) and not isinstance(one, PermissionError)
+        ]
         if len(unreachable) == len(found):
             raise unreachable[0]
         return {name: one for name, one in self._documents[""].items() if _is_bytes(one)}  # type: ignore[misc]
@@ -137,7 +139,7 @@ class FsspecStore:
             for name in (*DOCUMENT_NAMES, *([] if folder else [".zmetadata"]))
         ]
         found = self.try_parts([(f"{folder}/{name}" if folder else name, 0, None) for folder, name in keys])
-        fresh: dict[str, dict[str, Bytes | None | StoreError]] = {folder: {} for folder in folders}
+        fresh: dict[str, dict[str, Bytes | StoreError | None]] = {folder: {} for folder in folders}
         for (folder, name), one in zip(keys, found, strict=True):
             fresh[folder][name] = one
         self._documents |= fresh
@@ -164,7 +166,8 @@ class FsspecStore:
         except FileNotFoundError as err:
             if self.url.startswith(("http://", "https://")):
                 raise StoreError(
-                    place.url, "the server gives no listing: nodes are found by name, or by consolidated metadata"
+                    place.url,
+                    "the server gives no listing: nodes are found by name, or by consolidated metadata",
                 ) from err
             return []
         return sorted(found)
@@ -182,7 +185,7 @@ def _below(url: str, key: str) -> str:
     return f"{first if first.endswith('/') else first + '/'}{key}::{rest}"
 
 
-def _raise_first(found: list[Bytes | None | StoreError]) -> list[Bytes | None]:
+def _raise_first(found: list[Bytes | StoreError | None]) -> list[Bytes | None]:
     good = [one for one in found if not isinstance(one, StoreError)]
     if len(good) < len(found):
         raise next(one for one in found if isinstance(one, StoreError))
@@ -228,7 +231,7 @@ def read_url(url: str, options: Mapping[str, Any], timeout: float = 60.0) -> Byt
 
 
 class _Room:
-    """Bytes that may be under way or wait for their decoder, for all reads of the process; used in the loop only."""
+    """Bytes that may be under way or wait for their decoder, in all reads together; used in the loop only."""
 
     def __init__(self, nbytes: int) -> None:
         self._free = self._whole = nbytes
@@ -347,7 +350,9 @@ class Fetch:
     # in the loop
 
     async def _run(self) -> None:
-        runners = [asyncio.create_task(self._runner()) for _ in range(min(config.REQUESTS_UNDER_WAY, self._n))]
+        runners = [
+            asyncio.create_task(self._runner()) for _ in range(min(config.REQUESTS_UNDER_WAY, self._n))
+        ]
         try:
             await asyncio.gather(*runners)
         except BaseException:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from zaro.options import Options
 from zaro.stores.base import Bytes, Place
 from zaro.stores.filesystems import place_of
 from zaro.stores.local import read_span
 from zaro.stores.remote import read_parts
-from zaro.stores.trust import check_target, local_path_of
+from zaro.stores.trust import check_target, local_path_of, protocol_of
 
 __all__ = ["Targets"]
 
@@ -59,8 +60,16 @@ class Targets:
         """
         full = self.full(url)
         self._check(full)
-        found = place_of(full, self.options.for_url(full))
+        found = place_of(full, self._options(full))
         return found if self.options.allow_targets is None else replace(found, check=self._check)
+
+    def _options(self, url: str) -> dict[str, Any]:
+        """Options of a file: of a chain, for each link under its protocol, as fsspec wants them."""
+        given = self.options.remote_options or {}
+        by_prefix = any(isinstance(value, Mapping) and "://" in key for key, value in given.items())
+        if "::" not in url or not by_prefix:
+            return self.options.for_url(url)
+        return {protocol_of(link): self.options.for_url(link) for link in url.split("::")}
 
     def _check(self, url: str) -> None:
         check_target(url, self.origin, self.options.allow_targets)

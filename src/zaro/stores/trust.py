@@ -13,11 +13,43 @@ __all__ = ["check_target", "comes_from_afar", "local_path_of", "protocol_of"]
 _LOCAL = ("file://", "local://")
 # what reaches another machine: all that a document from afar may use
 _NETWORK = frozenset(
-    "abfs abfss adl az box dropbox ftp gcs gdrive gist github gs hdfs hf http https lakefs obs oci oss osdf "
-    "pelican r2 root s3 s3a sftp ssh swift wasb webdav webhdfs".split()
+    {
+        *(
+            "abfs",
+            "abfss",
+            "adl",
+            "az",
+            "box",
+            "dropbox",
+            "ftp",
+            "gcs",
+            "gdrive",
+            "gist",
+            "github",
+            "gs",
+            "hdfs",
+        ),
+        *(
+            "hdfs",
+            "hf",
+            "http",
+            "https",
+            "lakefs",
+            "obs",
+            "oci",
+            "oss",
+            "osdf",
+            "pelican",
+            "r2",
+            "root",
+            "s3",
+            "s3a",
+        ),
+        *("sftp", "ssh", "swift", "wasb", "webdav", "webhdfs"),
+    }
 )
 # what only unpacks or keeps what the next link of a chain brings
-_WRAPPERS = frozenset("blockcache cached filecache simplecache tar zip".split())
+_WRAPPERS = frozenset({"blockcache", "cached", "filecache", "simplecache", "tar", "zip"})
 
 
 def local_path_of(url: str) -> str | None:
@@ -39,9 +71,13 @@ def protocol_of(link: str) -> str:
     return link if link in _WRAPPERS or link in _NETWORK else "file"
 
 
+def _last(url: str) -> str:
+    return url.rpartition("::")[2]
+
+
 def comes_from_afar(origin: str) -> bool:
     """Whether a document lies on another machine."""
-    return protocol_of(origin.split("::")[-1]) not in ("file", "local")
+    return protocol_of(_last(origin)) not in ("file", "local")
 
 
 def check_target(url: str, origin: str, allowed: Sequence[str] | None) -> None:
@@ -68,12 +104,12 @@ def check_target(url: str, origin: str, allowed: Sequence[str] | None) -> None:
         return
     last = protocol_of(links[-1])
     if any(protocol_of(link) not in _WRAPPERS for link in links[:-1]) or not (
-        last in _NETWORK or last == "data" or (last == protocol_of(origin.split("::")[-1]) and last != "memory")
+        last in _NETWORK or last == "data" or (last == protocol_of(_last(origin)) and last != "memory")
     ):
         raise StoreError(
             url,
-            f"the reference set {origin} came from afar and may reach network addresses only, not this machine's "
-            "files; allow it with allow_targets=[prefix] if you trust it",
+            f"the reference set {origin} came from afar and may reach network addresses only, not this "
+            "machine's files; allow it with allow_targets=[prefix] if you trust it",
         )
 
 

@@ -138,7 +138,9 @@ class ZipStore:
         if found is None:
             fixed = _LOCAL_HEADER.unpack(self._pread(info.header_offset, _LOCAL_HEADER.size, info.filename))
             if fixed[0] != b"PK\x03\x04":
-                raise StoreError(f"{self.url}/{info.filename}", "its place in the archive holds something else")
+                raise StoreError(
+                    f"{self.url}/{info.filename}", "its place in the archive holds something else"
+                )
             found = info.header_offset + _LOCAL_HEADER.size + fixed[-2] + fixed[-1]
             with self._lock:
                 self._starts[info.filename] = found
