@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zaro.codecs.chain import Chain, compile_chain
 from zaro.detect import Opened, detect
-from zaro.errors import MetadataError, NodeNotFoundError, SelectionError
+from zaro.errors import MetadataError, NodeNotFoundError, SelectionError, UnsupportedError
 from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
 from zaro.metadata import read_node as read_metadata
 from zaro.metadata.documents import Document
@@ -293,9 +293,17 @@ class Array(_Node):
 
 
 def _compile(metadata: ArrayMetadata, document: str) -> Chain:
-    return compile_chain(
-        metadata.codecs, dtype=metadata.dtype, chunk_shape=metadata.chunks, document=document
+    chain = compile_chain(
+        metadata.codecs,
+        dtype=metadata.dtype,
+        chunk_shape=metadata.chunks,
+        document=document,
+        fill=metadata.blank,
     )
+    if metadata.edges is not None and (chain.foreign or chain.blocks is not None):
+        reason = "is rectilinear, and one of the codecs runs in Python, which needs chunks of one size"
+        raise UnsupportedError(document, "chunk_grid", reason)
+    return chain
 
 
 class _Indexer:

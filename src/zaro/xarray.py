@@ -8,6 +8,7 @@ xr.open_dataset("refs.json", engine="zaro", chunks={})
 from __future__ import annotations
 
 import functools
+import asyncio
 import importlib.util
 import json
 import os
@@ -53,13 +54,14 @@ _IGNORED = {
 class ZaroBackendArray(BackendArray):
     """An array that xarray reads when it needs the values."""
 
-    __slots__ = ("array", "dtype", "shape")
+    __slots__ = ("_array", "dtype", "shape")
 
     def __init__(self, array: Array) -> None:
-        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+        # not `array`: xarray looks for that name, to unwrap what is in memory already
+        self._array, self.shape, self.dtype = array, array.shape, array.dtype
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
-        method: Callable[[Any], Any] = self.array.read
+        method: Callable[[Any], Any] = self._array.read
         if isinstance(key, indexing.VectorizedIndexer):
             method = self._points
         elif isinstance(key, indexing.OuterIndexer):
@@ -68,11 +70,15 @@ class ZaroBackendArray(BackendArray):
             key, self.shape, indexing.IndexingSupport.VECTORIZED, method
         )
 
+    async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
+        """Read on another thread while this one awaits."""
+        return await asyncio.to_thread(self.__getitem__, key)
+
     def _orthogonal(self, key: tuple[Any, ...]) -> Any:
-        return self.array.read(key, mode="orthogonal")
+        return self._array.read(key, mode="orthogonal")
 
     def _points(self, key: tuple[Any, ...]) -> Any:
-        return self.array.read(key, mode="points")
+        return self._array.read(key, mode="points")
 
 
 class ZaroDataStore(AbstractDataStore):
