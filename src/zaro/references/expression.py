@@ -34,6 +34,7 @@ __all__ = [
 
 LONGEST = 1 << 16  # characters of a text, and of what it becomes
 DEEPEST = 40  # nested parentheses
+MOST_STEPS = 200  # operations of one expression
 LEAST, MOST = -(2**63), 2**63 - 1
 
 Column = NDArray[np.int64]
@@ -137,7 +138,7 @@ class _Parser:
     """One expression, from behind its opening braces."""
 
     def __init__(self, text: str, at: int) -> None:
-        self.text, self.at, self.depth = text, at, 0
+        self.text, self.at, self.depth, self.steps = text, at, 0, 0
         if text[at : at + 1] in ("-", "+"):  # Jinja's white space control, not a sign
             raise Outside(f"'{{{{{text[at]}' is not evaluated")
         self.kind, self.token = "", ""
@@ -172,14 +173,20 @@ class _Parser:
     def sum(self) -> Node:
         node = self.product()
         while op := self.take("+", "-"):
-            node = Binary(op, node, self.product())
+            node = self.binary(op, node, self.product())
         return node
 
     def product(self) -> Node:
         node = self.signed()
         while op := self.take("*", "//", "%"):
-            node = Binary(op, node, self.signed())
+            node = self.binary(op, node, self.signed())
         return node
+
+    def binary(self, op: str, left: Node, right: Node) -> Node:
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise Outside(f"more than {MOST_STEPS} operations")
+        return Binary(op, left, right)
 
     def signed(self) -> Node:
         negative = False
@@ -190,7 +197,7 @@ class _Parser:
 
     def power(self) -> Node:
         node = self.atom()
-        return Binary("**", node, self.signed()) if self.take("**") else node
+        return self.binary("**", node, self.signed()) if self.take("**") else node
 
     def atom(self) -> Node:
         self.depth += 1
@@ -230,6 +237,8 @@ class _Parser:
         while not self.take(")"):
             if found:
                 self.expect(",")
+                if self.take(")"):
+                    break
             name = self.token
             if self.kind != "name":
                 raise Outside(f"expected the name of a parameter, found {name!r}")

@@ -120,9 +120,10 @@ def _put_list(scanner: Scanner, key: str, value: list[Any] | tuple[Any, ...]) ->
     if len(value) not in (1, 3) or not isinstance(value[0], str | None):
         raise _bad(scanner, key, value)
     try:
-        scanner.put(key, value[0], *map(_number, value[1:]))
-    except (TypeError, ValueError, OverflowError):
+        numbers = [_number(number) for number in value[1:]]
+    except (TypeError, ValueError):
         raise _bad(scanner, key, value) from None
+    scanner.put(key, value[0], *numbers)
 
 
 def _number(value: object) -> int:
@@ -130,7 +131,7 @@ def _number(value: object) -> int:
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError
-    if value < 0:
+    if not 0 <= value < 2**63:
         raise ValueError
     return int(value)
 

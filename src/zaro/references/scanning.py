@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -12,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zaro._core import scan
-from zaro.errors import ReferenceSetError
+from zaro.errors import ReferenceSetError, StoreError
 from zaro.references.contents import DENSE_SHARE, Contents, Reference, Rows, make_table
 from zaro.references.files import FileTable, PackedFiles, file_table
 from zaro.references.layout import ChunkLayout, array_layouts, layout_of, split_key
@@ -171,10 +173,23 @@ def _scan_bytes(document: bytes, scanned: Scanned) -> None:
             scanned.declare_last()
 
 
+def _read(file: IO[bytes], room: memoryview, name: str) -> int:
+    try:
+        return int(file.readinto(room))  # type: ignore[attr-defined]
+    except (EOFError, zlib.error, gzip.BadGzipFile) as err:
+        raise ReferenceSetError(name, "", f"cannot be decompressed: {err}") from None
+    except OSError as err:
+        raise StoreError(name, f"cannot be read: {err}") from err
+    except Exception as err:
+        if type(err).__name__ != "ZstdError":  # of a library that may not be there
+            raise
+        raise ReferenceSetError(name, "", f"cannot be decompressed: {err}") from None
+
+
 def _scan_file(file: IO[bytes], scanned: Scanned) -> None:
     block, have, last = bytearray(BLOCK + 1), 0, False
     while not last:
-        got = file.readinto(memoryview(block)[have:-1])  # type: ignore[attr-defined]
+        got = _read(file, memoryview(block)[have:-1], scanned.scanner.name)
         last, stop, at = not got, have + got, 0
         event = scan.ARRAY
         while event == scan.ARRAY:
