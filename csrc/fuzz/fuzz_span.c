@@ -15,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     n = n < MOST ? n : MOST;
     int32_t *file = malloc((n + 1) * sizeof *file);
     int64_t *column = malloc((5 * n + 1) * sizeof *column);
-    int64_t *offset = column, *length = column + n, *begin = column + 2 * n, *start = begin + n + 1, *nbytes = start + n;
+    int64_t *offset = column, *length = column + n, *begin = column + 2 * n, *start = begin + n + 1,
+            *nbytes = start + n;
     for (size_t k = 0; k < n; k++) {
         const uint8_t *row = data + sizeof limit + k * ROW;
         memcpy(&file[k], row, 4);
@@ -29,8 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             for (int64_t k = begin[r]; k < begin[r + 1]; k++) {
                 if (file[k] != file[begin[r]] || (length[k] < 0) != (nbytes[r] < 0))
                     abort();
-                if (length[k] >= 0 &&
-                    (offset[k] < start[r] || offset[k] - start[r] > nbytes[r] - length[k]))
+                if (length[k] >= 0 && (offset[k] < start[r] || offset[k] - start[r] > nbytes[r] - length[k]))
                     abort();
             }
     }

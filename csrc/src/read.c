@@ -24,7 +24,7 @@ enum { RUNNING = 0, STOPPED = 1, FAILED = 2 };
 typedef struct {
     const uint8_t *memory; /* here already, or NULL: */
     int fd;
-    bool owned;     /* close fd after use */
+    bool owned; /* close fd after use */
     int64_t offset;
     int64_t length; /* -1: to the end of the file */
 } stored;
@@ -68,9 +68,8 @@ zaro_status zaro_read_prepare(zaro_read *read) {
     if (status == ZARO_OK)
         status = zaro_chain_sizes(read->chain, read->block_most, &read->stored_most, &read->scratch, &read->exact);
     size_t room;
-    if (status == ZARO_OK &&
-        (read->stored_most > (size_t)INT64_MAX / 4 || read->scratch > (size_t)INT64_MAX / 4 ||
-         !zaro_add_size(read->block_most, read->stored_most + read->scratch + 4 * ALIGN, &room)))
+    if (status == ZARO_OK && (read->stored_most > (size_t)INT64_MAX / 4 || read->scratch > (size_t)INT64_MAX / 4 ||
+                              !zaro_add_size(read->block_most, read->stored_most + read->scratch + 4 * ALIGN, &room)))
         status = ZARO_OVERFLOW;
     read->claim = read->block_most ? CLAIM_BYTES / read->block_most : CLAIM_TASKS;
     if (read->claim > CLAIM_TASKS)
@@ -349,7 +348,8 @@ static void region_of(const zaro_read *read, size_t task, region *out) {
         zaro_walk *walk = &out->walk[d];
         elements *= s->count;
         if (axis->source) {
-            *walk = (zaro_walk){s->count, stride[d], axis->out_stride, axis->source + s->begin, axis->target + s->begin};
+            *walk =
+                (zaro_walk){s->count, stride[d], axis->out_stride, axis->source + s->begin, axis->target + s->begin};
             continue;
         }
         *walk = (zaro_walk){s->count, stride[d] * s->step, axis->out_stride, NULL, NULL};
@@ -441,8 +441,8 @@ static zaro_status run_task(zaro_read *read, zaro_worker *worker, size_t k, zaro
     }
     if (status != ZARO_OK)
         return status;
-    status = by_points(read) ? run_points(read, worker, task, &from, error)
-                             : run_region(read, worker, &from, &to, error);
+    status =
+        by_points(read) ? run_points(read, worker, task, &from, error) : run_region(read, worker, &from, &to, error);
     if (from.owned)
         close(from.fd);
     return status;

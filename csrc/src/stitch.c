@@ -41,17 +41,16 @@ size_t zaro_stitch_simplify(size_t rank, zaro_walk *walk, int64_t *src_shift, in
 
 bool zaro_stitch_is_run(size_t rank, const zaro_walk *walk, size_t itemsize) {
     int64_t item = (int64_t)itemsize;
-    return rank == 0 ||
-           (rank == 1 && !walk[0].src_at && walk[0].src_stride == item && walk[0].dst_stride == item);
+    return rank == 0 || (rank == 1 && !walk[0].src_at && walk[0].src_stride == item && walk[0].dst_stride == item);
 }
 
-#define COPY_ITEMS(type)                                                   \
-    do {                                                                   \
-        for (int64_t k = 0; k < n; k++) {                                  \
-            type item;                                                     \
-            memcpy(&item, src + k * from, sizeof item);                    \
-            memcpy(dst + k * to, &item, sizeof item);                      \
-        }                                                                  \
+#define COPY_ITEMS(type)                                \
+    do {                                                \
+        for (int64_t k = 0; k < n; k++) {               \
+            type item;                                  \
+            memcpy(&item, src + k * from, sizeof item); \
+            memcpy(dst + k * to, &item, sizeof item);   \
+        }                                               \
     } while (0)
 
 typedef struct {
@@ -64,11 +63,21 @@ static void copy_regular(int64_t n, size_t itemsize, const uint8_t *src, int64_t
         return;
     }
     switch (itemsize) {
-    case 1: COPY_ITEMS(uint8_t); break;
-    case 2: COPY_ITEMS(uint16_t); break;
-    case 4: COPY_ITEMS(uint32_t); break;
-    case 8: COPY_ITEMS(uint64_t); break;
-    case 16: COPY_ITEMS(item16); break;
+    case 1:
+        COPY_ITEMS(uint8_t);
+        break;
+    case 2:
+        COPY_ITEMS(uint16_t);
+        break;
+    case 4:
+        COPY_ITEMS(uint32_t);
+        break;
+    case 8:
+        COPY_ITEMS(uint64_t);
+        break;
+    case 16:
+        COPY_ITEMS(item16);
+        break;
     default:
         for (int64_t k = 0; k < n; k++)
             memcpy(dst + k * to, src + k * from, itemsize);

@@ -145,8 +145,12 @@ static void spans_of_files_are_read(const char *folder) {
                 files[t] = 0;
                 offsets[t] = offset[columns[0] * GRID_J + columns[1]];
             }
-            w.read.where = (zaro_where){
-                .origin = ZARO_FROM_FILES, .file = files, .offset = offsets, .length = length, .path = paths, .n_file = 3};
+            w.read.where = (zaro_where){.origin = ZARO_FROM_FILES,
+                                        .file = files,
+                                        .offset = offsets,
+                                        .length = length,
+                                        .path = paths,
+                                        .n_file = 3};
             CHECK(zaro_read_prepare(&w.read) == ZARO_OK);
             pthread_t threads[4];
             for (int t = 0; t < 4; t++)

@@ -17,7 +17,7 @@ ZaroError
 │   ├── MissingChunkError (KeyError)     absent, and the caller asked to be told
 │   └── CorruptChunkError (ValueError)   its bytes do not decode to the chunk that metadata promises
 └── XGroupError (ValueError)             a convention of an array is not what it should be
-    ├── XGroupReferenceError (KeyError, FileNotFoundError)   it refers to a node that is not there, or does not fit
+    ├── XGroupReferenceError (KeyError, FileNotFoundError)   it refers to a node that is missing, or unfit
     ├── XGroupStoreError (FileNotFoundError)                 it refers to a store that cannot be opened
     └── XGroupPathError                                      it refers to nothing: the reference is malformed
 ```
@@ -207,9 +207,9 @@ class CorruptChunkError(ChunkError, ValueError):
 
 
 class XGroupError(ZaroError, ValueError):
-    """A convention is not what it should be: of which `array`, at which `place` of its attributes, for what `reason`.
+    """A convention is not what it should be: of which `array`, at which `place` in it, why (`reason`).
 
-    `array` is an absolute path; `place` is spelled `cs/crs/0/axes/time`, and empty where the array as a whole is meant.
+    `array` is an absolute path; `place` is spelled `cs/crs/0/axes/time`, empty for the whole array.
     """
 
     def __init__(self, array: str, place: str, reason: str) -> None:
@@ -221,7 +221,7 @@ class XGroupError(ZaroError, ValueError):
 
 
 class XGroupReferenceError(XGroupError, KeyError, FileNotFoundError):
-    """A reference names a node that is not there, or one that does not fit: a group for an array, a wrong size."""
+    """A reference names a node that is not there, or one that does not fit: a group, or of a wrong size."""
 
 
 class XGroupStoreError(XGroupError, FileNotFoundError):
@@ -233,7 +233,7 @@ class XGroupPathError(XGroupError):
 
 
 class XGroupNoPrincipalWarning(UserWarning):
-    """An array of the engine `xgroup` lacks coordinates: it declares no principal convention, or one that is broken.
+    """An array of engine `xgroup` lacks coordinates: it declares no principal convention, or a broken one.
 
     The text begins with the name of the error's class where there is an `error`; it is None for an
     array that declares no principal convention.

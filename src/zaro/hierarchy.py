@@ -51,12 +51,12 @@ class _Node:
         return self._metadata.attributes
 
     def find(self, path: str) -> Array | Group | None:
-        """Node at a path from the root of this node's target, wherever this one lies; None where there is none."""
+        """Node at a path from the root of this node's target, wherever this one lies; None if none."""
         metadata = read_metadata(self._opened.document, path)
         return None if metadata is None else _made(self._target, path, self._options, self._opened, metadata)
 
     def document(self) -> dict[str, Any]:
-        """The metadata document as it is stored; of format 2 what v3 would say: kind, attributes and shape."""
+        """The metadata document as it is stored; of v2 what v3 would say: kind, attributes and shape."""
         if self._metadata.zarr_format == 3:
             key = f"{self._path}/zarr.json".lstrip("/")
             source = self._opened.document(key)

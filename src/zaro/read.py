@@ -63,11 +63,12 @@ class Source:
     paths: dict[int, PathTable] = field(default_factory=dict, repr=False)
 
     def key(self, chunk: int) -> str:
-        """Key of one chunk below the array, for messages; an inner chunk of a shard stands behind its shard's."""
+        """Key of one chunk below the array, for messages; an inner chunk stands behind its shard's."""
         encoding = self.metadata.key_encoding
         if isinstance(self.table, ShardTable):
             shard, _ = self.table.place(np.array([chunk]))
-            return f"{encoding.key(_index(int(shard[0]), self.table.shard_grid))}, inner chunk {_index(chunk, self.metadata.grid)}"
+            key = encoding.key(_index(int(shard[0]), self.table.shard_grid))
+            return f"{key}, inner chunk {_index(chunk, self.metadata.grid)}"
         return encoding.key(_index(chunk, self.metadata.grid))
 
     def path_table(self, files: Sequence[str]) -> PathTable:
@@ -90,7 +91,7 @@ _workers: deque[Worker] = deque(maxlen=256)
 
 
 def _forget_threads() -> None:
-    global _pool, _pool_size  # noqa: PLW0603 - a child process has none of its parent's threads
+    global _pool, _pool_size
     _pool, _pool_size = None, 0
 
 
@@ -99,7 +100,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _helpers(n: int) -> ThreadPoolExecutor:
-    global _pool, _pool_size  # noqa: PLW0603 - one pool for the process, as large as was ever asked
+    global _pool, _pool_size
     if _pool is None or _pool_size < n:
         _pool, _pool_size = ThreadPoolExecutor(n, thread_name_prefix="zaro"), n
     return _pool

@@ -31,7 +31,8 @@ typedef struct {
 zaro_status zaro_grid_ravel(size_t n, size_t rank, const int64_t *index, const int64_t *grid, int64_t *id, size_t *at);
 
 /* The inverse. Returns ZARO_RANGE for an id outside the grid. */
-zaro_status zaro_grid_unravel(size_t n, size_t rank, const int64_t *id, const int64_t *grid, int64_t *index, size_t *at);
+zaro_status zaro_grid_unravel(size_t n, size_t rank, const int64_t *id, const int64_t *grid, int64_t *index,
+                              size_t *at);
 
 /* Number of chunks that elements start, start + step, ... (count of them) touch along one axis of
  * chunks of `chunk` elements. Trusts nothing: ZARO_RANGE for chunk < 1, count < 0, step == 0 with

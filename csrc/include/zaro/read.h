@@ -64,9 +64,9 @@ typedef struct {
 typedef struct {
     zaro_status status;
     size_t task;
-    size_t step;  /* of the chain, for a decoder's error */
-    int code;     /* errno, for ZARO_IO and ZARO_MISSING */
-    int64_t got;  /* bytes that were there, -1 where unknown */
+    size_t step; /* of the chain, for a decoder's error */
+    int code;    /* errno, for ZARO_IO and ZARO_MISSING */
+    int64_t got; /* bytes that were there, -1 where unknown */
 } zaro_read_error;
 
 typedef struct {
@@ -81,7 +81,8 @@ typedef struct {
     const zaro_chain *chain;
     zaro_where where;
     size_t n_task;
-    const int64_t *task; /* [n_task] the tasks to run, by number in the grid; NULL: all. Indexes of `where` count along this list */
+    const int64_t *task; /* [n_task] the tasks to run, by number in the grid; NULL: all. Indexes of `where` count along
+                            this list */
 
     /* set by zaro_read_prepare */
     size_t block_most;  /* bytes of the largest block */
@@ -93,7 +94,7 @@ typedef struct {
     /* shared while it runs */
     atomic_size_t next;
     atomic_int stop;
-    atomic_size_t absent; /* chunks that were absent so far */
+    atomic_size_t absent;  /* chunks that were absent so far */
     zaro_read_error error; /* written once, by whoever set stop to 2 */
 } zaro_read;
 

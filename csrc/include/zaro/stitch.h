@@ -17,9 +17,9 @@
 #include "zaro/grid.h"
 
 typedef struct {
-    int64_t count;      /* elements, at least 1 */
-    int64_t src_stride; /* bytes */
-    int64_t dst_stride; /* bytes */
+    int64_t count;         /* elements, at least 1 */
+    int64_t src_stride;    /* bytes */
+    int64_t dst_stride;    /* bytes */
     const int64_t *src_at; /* [count] NULL for a regular axis */
     const int64_t *dst_at; /* [count] NULL exactly where src_at is */
 } zaro_walk;

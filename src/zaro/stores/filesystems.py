@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -199,9 +200,9 @@ async def read_into(place: Place, offset: int, into: memoryview, *, timeout: flo
 
 
 def _is_http(fs: Any) -> bool:
-    from fsspec.implementations.http import HTTPFileSystem  # type: ignore[import-untyped]
-
-    return isinstance(fs, HTTPFileSystem) and bool(fs.asynchronous)
+    # not imported here: that needs aiohttp, and what is none of a module's classes need not load it
+    module = sys.modules.get("fsspec.implementations.http")
+    return module is not None and isinstance(fs, module.HTTPFileSystem) and bool(fs.asynchronous)
 
 
 async def _cat(place: Place, start: int | None, end: int | None) -> Bytes:
