@@ -17,9 +17,9 @@ ZaroError
 │   ├── MissingChunkError (KeyError)     absent, and the caller asked to be told
 │   └── CorruptChunkError (ValueError)   its bytes do not decode to the chunk that metadata promises
 └── XGroupError (ValueError)             a convention of an array is not what it should be
-    ├── XGroupReferenceError (KeyError, FileNotFoundError)   it refers to a node that is not there, or does not fit
+    ├── XGroupReferenceError (KeyError, FileNotFoundError)   it refers to a node that is absent or unfit
     ├── XGroupStoreError (FileNotFoundError)                 it refers to a store that cannot be opened
-    └── XGroupPathError                                      it refers to nothing: the reference is malformed
+    └── XGroupPathError                                      its reference is malformed
 ```
 
 `XGroupNoPrincipalWarning` is no error: with it the engine `xgroup` tells of one of the last four, or of an
@@ -58,7 +58,8 @@ __all__ = [
 
 
 def _rebuild(kind: type[ZaroError], args: tuple[Any, ...], facts: dict[str, Any]) -> ZaroError:
-    error = kind.__new__(kind)
+    # of several builtin bases the OSError is the one that can make the object
+    error: ZaroError = OSError.__new__(kind) if issubclass(kind, OSError) else kind.__new__(kind)
     error.args = args
     error.__dict__.update(facts)
     return error
@@ -207,9 +208,9 @@ class CorruptChunkError(ChunkError, ValueError):
 
 
 class XGroupError(ZaroError, ValueError):
-    """A convention is not what it should be: of which `array`, at which `place` of its attributes, for what `reason`.
+    """A convention is broken: of which `array`, at which `place` of its attributes, for what `reason`.
 
-    `array` is an absolute path; `place` is spelled `cs/crs/0/axes/time`, and empty where the array as a whole is meant.
+    `array` is an absolute path; `place` is spelled `cs/crs/0/axes/time`, and empty where all of it is meant.
     """
 
     def __init__(self, array: str, place: str, reason: str) -> None:
@@ -221,7 +222,7 @@ class XGroupError(ZaroError, ValueError):
 
 
 class XGroupReferenceError(XGroupError, KeyError, FileNotFoundError):
-    """A reference names a node that is not there, or one that does not fit: a group for an array, a wrong size."""
+    """A reference names a node that is not there, or does not fit: a group for an array, a wrong size."""
 
 
 class XGroupStoreError(XGroupError, FileNotFoundError):
@@ -233,7 +234,7 @@ class XGroupPathError(XGroupError):
 
 
 class XGroupNoPrincipalWarning(UserWarning):
-    """An array of the engine `xgroup` lacks coordinates: it declares no principal convention, or one that is broken.
+    """An array lacks coordinates in the engine `xgroup`: its conventions name none, or are broken.
 
     The text begins with the name of the error's class where there is an `error`; it is None for an
     array that declares no principal convention.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Literal
 
@@ -355,9 +355,13 @@ class Group(_Node, Mapping[str, "Array | Group"]):
     def __eq__(self, other: object) -> bool:
         return self is other
 
+    def names(self) -> Iterable[str]:
+        """Names directly below, of nodes and perhaps of other things; reads no metadata."""
+        return self._opened.names(self._path)
+
     def children(self) -> Iterator[Array | Group]:
         """The nodes directly below, by name; reads the metadata of each once."""
-        for name in self._opened.names(self._path):
+        for name in self.names():
             node = self.find(f"{self._path}/{name}".strip("/"))
             if node is not None:
                 yield node
