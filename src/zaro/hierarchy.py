@@ -20,10 +20,13 @@ from zaro.options import Options
 from zaro.plan.chunks import plan_axes, plan_points
 from zaro.plan.selection import Points, basic, is_list, orthogonal, points
 from zaro.read import Source, read
-from zaro.references.shard import ShardTable, open_shards
+from zaro.references.shard import open_shards
 from zaro.references.table import ABSENT, INLINE, Located
 
 __all__ = ["Array", "Group", "list_nodes", "metadata_of", "open_node", "read_node"]
+
+
+_SHARDING = "sharding_indexed"
 
 
 class _Node:
@@ -51,12 +54,12 @@ class _Node:
         return self._metadata.attributes
 
     def find(self, path: str) -> Array | Group | None:
-        """Node at a path from the root of this node's target, wherever this one lies; None where there is none."""
+        """Node at a path from the root of the target, wherever this one lies; None where there is none."""
         metadata = read_metadata(self._opened.document, path)
         return None if metadata is None else _made(self._target, path, self._options, self._opened, metadata)
 
     def document(self) -> dict[str, Any]:
-        """The metadata document as it is stored; of format 2 what v3 would say: kind, attributes and shape."""
+        """The metadata document as stored; of format 2 what v3 would say: kind, attributes and shape."""
         if self._metadata.zarr_format == 3:
             key = f"{self._path}/zarr.json".lstrip("/")
             source = self._opened.document(key)
@@ -100,12 +103,12 @@ class Array(_Node):
     @property
     def chunks(self) -> tuple[int, ...]:
         """Elements of a whole chunk along each dimension; of a sharded array, of its inner chunks."""
-        return self._source.metadata.chunks
+        return self._inner.chunks
 
     @property
     def shards(self) -> tuple[int, ...] | None:
         """Elements of a whole shard along each dimension; None where chunks are not gathered in shards."""
-        return self._metadata.chunks if isinstance(self._source.table, ShardTable) else None
+        return self._metadata.chunks if self._inner is not self._metadata else None
 
     @property
     def dims(self) -> tuple[str | None, ...] | None:
@@ -125,7 +128,7 @@ class Array(_Node):
     @property
     def chunk_codecs(self) -> tuple[Codec, ...]:
         """The codec chain of one chunk: of a sharded array that of its inner chunks, else `codecs`."""
-        return self._source.metadata.codecs
+        return self._inner.codecs
 
     @property
     def ndim(self) -> int:
@@ -271,6 +274,12 @@ class Array(_Node):
         chunks = " x ".join(map(str, self.chunks))
         names = ", ".join(codec.name for codec in self.codecs)
         return f"<zaro.Array {self._path or '/'}: {shape} {self.dtype}, chunks {chunks or '-'}, {names}>"
+
+    @property
+    def _inner(self) -> ArrayMetadata:
+        """Metadata of what is read: of a sharded array its inner chunks; else no codec is asked."""
+        sharded = any(codec.name == _SHARDING for codec in self._metadata.codecs)
+        return self._source.metadata if sharded else self._metadata
 
     @cached_property
     def _source(self) -> Source:
