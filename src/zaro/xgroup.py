@@ -8,7 +8,8 @@ xr.open_dataset("s.zarr", engine="xgroup", group="/ocean")
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from xarray import Coordinates, Dataset, DataTree, Variable
@@ -141,11 +142,27 @@ class XGroupBackendEntrypoint(BackendEntrypoint):
             A group and one above it disagree on a dimension that they share.
         """
         groups = self.open_groups_as_dict(filename_or_obj, **arguments)
-        try:
-            return DataTree.from_dict(groups)
-        except ValueError as err:
-            reason = f"{err}\nOpen the groups one by one: xr.open_groups(..., engine='xgroup')"
-            raise XGroupError("/", "", reason) from err
+        with _telling_what_to_do():
+            return _OpenedTree.from_dict(groups)
+
+
+class _OpenedTree(DataTree):  # type: ignore[no-untyped-call]
+    """A tree that says what to do where groups do not align: xarray finds that when it makes the indexes."""
+
+    def map_over_datasets(self, *args: Any, **kwargs: Any) -> Any:
+        with _telling_what_to_do():
+            return super().map_over_datasets(*args, **kwargs)
+
+
+@contextmanager
+def _telling_what_to_do() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as err:
+        if "not aligned" not in str(err):
+            raise
+        reason = f"{err}\nOpen the groups one by one: xr.open_groups(..., engine='xgroup')"
+        raise XGroupError("", "", reason) from err
 
 
 def _sorted_out(arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

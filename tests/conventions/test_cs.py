@@ -23,8 +23,8 @@ SIMPLE = json.loads("""
       "time": {"unit": "day", "epoch": "1850-01-01", "calendar": "noleap"},
       "values": {"external": {"ref": {"node": "../coords/time"}}},
       "boundaries": {"external": {"ref": {"node": "../coords/time_bnds"}}}}]}}},
-  {"type": "vertical", "axes": {"height": {"abbreviation": "Z", "coordinates": [
-      {"direction": "up", "unit": "m", "values": {"explicit": [2]}}]}}}
+  {"type": "vertical", "axes": {"height": {"abbreviation": "Z", "coordinates": [{"direction": "up",
+      "unit": "m", "values": {"explicit": [2]}}]}}}
 ]}}
 """)
 DAYS = np.array([15, 45, 75], "i4")

@@ -13,9 +13,9 @@ from zaro.errors import XGroupPathError, XGroupReferenceError
 ROTATED = json.loads("""
 {"cs": {"crs": [{"type": "planar", "axes": {
     "rlon": {"coordinates": [{"direction": "east", "unit": "degrees",
-      "values": {"regular": [-28.375, 0.11]}}]},
+                              "values": {"regular": [-28.375, 0.11]}}]},
     "rlat": {"coordinates": [{"direction": "north", "unit": "degrees",
-      "values": {"regular": [-23.375, 0.11]}}]}},
+                              "values": {"regular": [-23.375, 0.11]}}]}},
   "geolocation": {"geodetic": {"x": {"ref": {"node": "../geo/lon"}}, "y": {"ref": {"node": "../geo/lat"}},
                                "crs": {"proj:code": "EPSG:4326"}}}}]}}
 """)

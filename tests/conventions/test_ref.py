@@ -1,4 +1,4 @@
-"""From a reference to the node that it means: paths, pointers, stores, and what is said of none."""
+"""From a reference to the node that it means: paths, pointers, other stores, and what wrong ones cost."""
 
 from __future__ import annotations
 

@@ -92,7 +92,8 @@ class _Twins:
 
 
 def _likeness(node: ArrayNode, active: list[ConventionHandler]) -> tuple[Any, ...]:
-    return (node.dims, node.shape, *active, *(handler.inputs(node) for handler in active))
+    inputs = (each.inputs(node) if isinstance(each, ConventionHandler) else None for each in active)
+    return (node.dims, node.shape, *active, *inputs)
 
 
 def _free_dims(node: ArrayNode, taken: Mapping[str, int]) -> tuple[str, ...]:

@@ -231,11 +231,10 @@ class Index:
 
     def below(self, group: GroupNode) -> Iterator[Node]:
         """Nodes directly below a group."""
-        for node in group.group.children():
-            found = self._nodes.get(node.path)
-            if found is None:
-                found = self._nodes[node.path] = self._wrapped(node)
-            yield found
+        for name in group.group.names():
+            node = self.node(f"{group.path}/{name}".strip("/"))
+            if node is not None:
+                yield node
 
     def _wrapped(self, node: Array | Group) -> Node:
         return (
