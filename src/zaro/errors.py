@@ -19,7 +19,7 @@ ZaroError
 └── XGroupError (ValueError)             a convention of an array is not what it should be
     ├── XGroupReferenceError (KeyError, FileNotFoundError)   it refers to a node that is missing, or unfit
     ├── XGroupStoreError (FileNotFoundError)                 it refers to a store that cannot be opened
-    └── XGroupPathError                                      it refers to nothing: the reference is malformed
+    └── XGroupPathError                                      its reference is malformed
 ```
 
 `XGroupNoPrincipalWarning` is no error: with it the engine `xgroup` tells of one of the last four, or of an
@@ -58,7 +58,8 @@ __all__ = [
 
 
 def _rebuild(kind: type[ZaroError], args: tuple[Any, ...], facts: dict[str, Any]) -> ZaroError:
-    error = kind.__new__(kind)
+    # of several builtin bases the OSError is the one that can make the object
+    error: ZaroError = OSError.__new__(kind) if issubclass(kind, OSError) else kind.__new__(kind)
     error.args = args
     error.__dict__.update(facts)
     return error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Literal
 
@@ -20,10 +20,13 @@ from zaro.options import Options
 from zaro.plan.chunks import plan_axes, plan_points
 from zaro.plan.selection import Points, basic, is_list, orthogonal, points
 from zaro.read import Source, read
-from zaro.references.shard import ShardTable, open_shards
+from zaro.references.shard import open_shards
 from zaro.references.table import ABSENT, INLINE, Located
 
 __all__ = ["Array", "Group", "list_nodes", "metadata_of", "open_node", "read_node"]
+
+
+_SHARDING = "sharding_indexed"
 
 
 class _Node:
@@ -100,12 +103,12 @@ class Array(_Node):
     @property
     def chunks(self) -> tuple[int, ...]:
         """Elements of a whole chunk along each dimension; of a sharded array, of its inner chunks."""
-        return self._source.metadata.chunks
+        return self._inner.chunks
 
     @property
     def shards(self) -> tuple[int, ...] | None:
         """Elements of a whole shard along each dimension; None where chunks are not gathered in shards."""
-        return self._metadata.chunks if isinstance(self._source.table, ShardTable) else None
+        return self._metadata.chunks if self._inner is not self._metadata else None
 
     @property
     def dims(self) -> tuple[str | None, ...] | None:
@@ -125,7 +128,7 @@ class Array(_Node):
     @property
     def chunk_codecs(self) -> tuple[Codec, ...]:
         """The codec chain of one chunk: of a sharded array that of its inner chunks, else `codecs`."""
-        return self._source.metadata.codecs
+        return self._inner.codecs
 
     @property
     def ndim(self) -> int:
@@ -272,6 +275,12 @@ class Array(_Node):
         names = ", ".join(codec.name for codec in self.codecs)
         return f"<zaro.Array {self._path or '/'}: {shape} {self.dtype}, chunks {chunks or '-'}, {names}>"
 
+    @property
+    def _inner(self) -> ArrayMetadata:
+        """Metadata of what is read: of a sharded array its inner chunks; else no codec is asked."""
+        sharded = any(codec.name == _SHARDING for codec in self._metadata.codecs)
+        return self._source.metadata if sharded else self._metadata
+
     @cached_property
     def _source(self) -> Source:
         """What reading needs; of a sharded array, its inner chunks."""
@@ -363,9 +372,13 @@ class Group(_Node, Mapping[str, "Array | Group"]):
     def __eq__(self, other: object) -> bool:
         return self is other
 
+    def names(self) -> Iterable[str]:
+        """Names directly below, of nodes and perhaps of other things; reads no metadata."""
+        return self._opened.names(self._path)
+
     def children(self) -> Iterator[Array | Group]:
         """The nodes directly below, by name; reads the metadata of each once."""
-        for name in self._opened.names(self._path):
+        for name in self.names():
             node = self.find(f"{self._path}/{name}".strip("/"))
             if node is not None:
                 yield node

@@ -7,8 +7,8 @@ xr.open_dataset("refs.json", engine="zaro", chunks={})
 
 from __future__ import annotations
 
-import functools
 import asyncio
+import functools
 import importlib.util
 import json
 import os
