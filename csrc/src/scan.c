@@ -216,10 +216,31 @@ static zaro_step_result text(zaro_scan *scan, const uint8_t *p, const uint8_t *e
     return STEP_OK;
 }
 
+/* Bytes of a word that are 0: the lowest bit set is exact. */
+static inline uint64_t zeros(uint64_t word) {
+    const uint64_t ones = 0x0101010101010101u;
+    return (word - ones) & ~word & (ones << 7);
+}
+
+/* Where to look next inside a value: past what is no quote, bracket or brace; in a string, no quote or backslash. */
+static inline const uint8_t *dull(const uint8_t *p, const uint8_t *end, bool in_string) {
+    const uint64_t ones = 0x0101010101010101u;
+    for (uint64_t word, other; end - p >= 8; p += 8) {
+        memcpy(&word, p, 8);
+        /* "[" and "]" are "{" and "}" without 0x20, and these differ in 0x06 */
+        other = in_string ? word ^ (ones * '\\') : ((word | (ones * 0x20)) & ~(ones * 0x06)) ^ (ones * 0x79);
+        if (zeros(word ^ (ones * '"')) | zeros(other))
+            break;
+    }
+    return p;
+}
+
 /* Walk over a value that is no entry; *at is where it ends or the block does. */
 static zaro_step_result pass(zaro_scan *scan, const uint8_t **at, const uint8_t *end) {
     const uint8_t *p = *at;
     for (; p < end; p++) {
+        if ((scan->depth || scan->in_string) && !scan->in_escape && (p = dull(p, end, scan->in_string)) == end)
+            break;
         uint8_t c = *p;
         if (scan->in_escape) {
             scan->in_escape = false;

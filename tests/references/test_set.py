@@ -69,3 +69,32 @@ def test_relative_files_lie_beside_the_document(tmp_path, monkeypatch):
     assert opened["x/0.0"] == [str(tmp_path / "deep/here.nc"), 0, 1]
     assert opened["x/0.1"] == [str(tmp_path / "there.nc"), 0, 1]
     assert opened["x/0.2"] == [str(tmp_path / "deep/none.nc"), 0, 1]
+
+
+def test_explain_names_the_generator_and_the_gap():
+    gen = {
+        "files": [[6, "a.nc"]],
+        "variables": ["sst"],
+        "dims": [2, 3],
+        "start": 20480,
+        "lengths": [4000],
+        "gaps": {"ids": [1], "lengths": [128]},
+        "unique": {"ids": [2], "lengths": [77]},
+        "skipchunks": {"1.0": [1]},
+    }
+    refs = References.open({"version": 1, "refs": {"sst/.zarray": ZARRAY, "sst/1.2": "own"}, "gen": gen})
+    assert refs.explain("sst/0.0") == "chunk 0.0 of sst: bytes 20480+4000 of a.nc, from generator 0"
+    assert refs.explain("sst/0.1").endswith("of a.nc, from generator 0, gap before it 128")
+    assert refs.explain("sst/0.2").endswith("from generator 0, a length of its own")
+    assert refs.explain("sst/1.0").startswith("chunk 1.0 of sst: absent, it reads as the fill value")
+    assert refs.explain("sst/1.2") == "chunk 1.2 of sst: 3 bytes in the set itself"
+    stats = refs.stats()["sst"]
+    assert stats.pop("gfactor") == pytest.approx(1 / 3)
+    assert stats == {
+        "chunks": 6,
+        "present": 5,
+        "absent": 1,
+        "inline": 1,
+        "bytes": 12080,
+        "files": 1,
+    }

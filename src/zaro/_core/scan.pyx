@@ -2,6 +2,7 @@
 # cython: freethreading_compatible=True
 """Reference scanning (scan.h): a document to columns; and from keys to chunks and back."""
 
+from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -129,11 +130,27 @@ cdef bint is_document(const uint8_t *key, size_t n) noexcept nogil:
             or ends_in(key, n, b"zarr.json", 9) or ends_in(key, n, b".zmetadata", 10))
 
 
+cdef class Field:
+    """Text of a field, as a buffer in the scanner's own memory."""
+
+    cdef Scanner scanner
+    cdef const uint8_t *text
+    cdef Py_ssize_t n
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, <void *>self.text, self.n, True, flags)
+        self.scanner.lent += 1
+
+    def __releasebuffer__(self, Py_buffer *view):
+        self.scanner.lent -= 1
+
+
 cdef class Scanner:
     """One document on its way into columns. `name` is the document's, for messages."""
 
     cdef zaro_scan *scan
     cdef readonly str name
+    cdef Py_ssize_t lent  # buffers that others hold of its memory
 
     def __cinit__(self, str name="", *, bint nested=False, uint64_t skip=0):
         self.name = name
@@ -174,6 +191,8 @@ cdef class Scanner:
         return self._feed(<const uint8_t *>text + start, len(document) - start, True)
 
     cdef tuple _feed(self, const uint8_t *text, size_t n, bint last):
+        if self.lent:
+            raise BufferError(f"{self.lent} buffers of the scanner are in use")
         cdef size_t used = 0
         cdef zaro_scan_event event = ZARO_SCAN_MORE
         cdef zaro_status status
@@ -261,11 +280,17 @@ cdef class Scanner:
         return view.n_objects
 
     def fields(self):
-        """Text of each field beside `refs`, by name."""
+        """Text of each field beside `refs`, by name: a memoryview of the scanner's memory."""
         cdef zaro_scan_view view
+        cdef Field field
+        found = {}
         zaro_scan_look(self.scan, &view)
-        return {FIELDS[k]: copied(view.field[k], view.field_n[k])
-                for k in range(ZARO_SCAN_FIELDS) if view.field[k] != NULL}
+        for k in range(ZARO_SCAN_FIELDS):
+            if view.field[k] != NULL:
+                field = Field()
+                field.scanner, field.text, field.n = self, view.field[k], view.field_n[k]
+                found[FIELDS[k]] = memoryview(field)
+        return found
 
     def files(self):
         """UTF-8 text of all files, one after another, and where each ends [n] int64."""

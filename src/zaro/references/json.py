@@ -42,7 +42,7 @@ def _read(source: Source, name: str, folder: str | None) -> Contents:
         return scanned.contents(scanned.files(None, folder))
     fields: dict[str, Any] = dict(scanned.scanner.fields())
     for field in fields.keys() - {"gen"}:  # which may be long, and has a reader of its own
-        fields[field] = _field(fields[field], field, name)
+        fields[field] = _field(bytes(fields[field]), field, name)
     return _nested(scanned, fields, folder)
 
 

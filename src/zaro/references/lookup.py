@@ -8,7 +8,9 @@ import numpy as np
 
 from zaro._core.key import ArrayKeys, Columns, KeyIndex
 from zaro.references.contents import Contents, Reference, reference_at
+from zaro.references.generator import Explanation, GeneratorTable
 from zaro.references.layout import METADATA_NAMES, ChunkLayout, split_key
+from zaro.references.overlay import OverlayTable
 from zaro.references.table import INLINE, WHOLE, DenseTable, Located, SparseTable, Table
 
 __all__ = ["array_keys", "explain", "key_index", "listed_keys", "references_of"]
@@ -103,8 +105,12 @@ def _spell(reference: Reference) -> str:
 
 def _why(table: Table, chunk: int) -> str:
     """Add what the table knows of how the chunk came there."""
-    tell = getattr(table, "explain", None)
-    return f", {tell(chunk)}" if tell is not None else ""
+    found = table.explain(chunk) if isinstance(table, GeneratorTable | OverlayTable) else None
+    if not isinstance(found, Explanation):
+        return ""
+    gap = f", gap before it {found.gap}" if found.gap else ""
+    unique = ", a length of its own" if found.unique else ""
+    return f", from generator {found.generator}{gap}{unique}"
 
 
 def _near(contents: Contents, key: str) -> str:

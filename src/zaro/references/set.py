@@ -19,7 +19,7 @@ from zaro.references.contents import Contents, Reference
 from zaro.references.files import folder_of, is_local, local_path
 from zaro.references.layout import ChunkLayout
 from zaro.references.lookup import explain, key_index, listed_keys, references_of
-from zaro.references.stats import ArrayStats, array_stats
+from zaro.references.stats import ArrayStats, stats
 from zaro.references.table import Located, Table
 
 __all__ = ["ArrayReferences", "References"]
@@ -169,9 +169,10 @@ class References(Mapping[str, "Reference"]):
     def stats(self) -> dict[str, ArrayStats]:
         """Count, per array: chunks, present, absent, inline, bytes, files, gfactor.
 
-        Linear in the chunks that exist. `bytes` leaves out whole files, whose size no set knows.
+        Linear in the chunks. `bytes` leaves out whole files, whose size no set knows; `gfactor` is the
+        share of regular chunks in the generator that holds the array, or would hold it.
         """
-        return {path: array_stats(table) for path, table in self.contents.tables.items()}
+        return stats(self.contents)
 
     def explain(self, key: str) -> str:
         """Say in a sentence where a key leads, whether it exists or not."""

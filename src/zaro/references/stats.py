@@ -6,15 +6,24 @@ from typing import TypedDict
 
 import numpy as np
 
-from zaro.references.table import INLINE, WHOLE, Table
+from zaro.errors import ReferenceSetError
+from zaro.references.contents import Contents
+from zaro.references.generator import GeneratorTable
+from zaro.references.pack import pack
+from zaro.references.table import ABSENT, INLINE, WHOLE, Table, batches
 
-__all__ = ["ArrayStats", "array_stats"]
+__all__ = ["ArrayStats", "stats"]
 
 BATCH = 1 << 20  # chunks located at a time
+PACKED = 1 << 25  # chunks that are worth packing to see how regular they are
 
 
 class ArrayStats(TypedDict):
-    """Counts of one array."""
+    """Counts of one array.
+
+    `bytes` leaves out whole files, whose size no set knows. `gfactor` is the share of regular chunks
+    in the generator that holds the array, or would hold it; None where none would.
+    """
 
     chunks: int
     present: int
@@ -25,22 +34,43 @@ class ArrayStats(TypedDict):
     gfactor: float | None
 
 
-def array_stats(table: Table) -> ArrayStats:
-    """Count what a table holds; linear in the chunks that exist, in bounded memory."""
-    listed = table.listed()
-    inline = nbytes = 0
+def stats(contents: Contents) -> dict[str, ArrayStats]:
+    """Count what the tables of a set hold, by path; linear in their chunks, in bounded memory."""
+    regular = _gfactors(contents)
+    return {path: _count(table, regular.get(path)) for path, table in contents.tables.items()}
+
+
+def _count(table: Table, gfactor: float | None) -> ArrayStats:
+    present = inline = nbytes = 0
     files: set[int] = set()
-    for start in range(0, len(listed), BATCH):
-        found = table.locate(listed[start : start + BATCH])
+    for ids in batches(table, BATCH):
+        found = table.locate(ids)
+        present += int(np.count_nonzero(found.file_id != ABSENT))
         inline += int(np.count_nonzero(found.file_id == INLINE))
-        nbytes += int(found.length[found.length != WHOLE].sum())
+        nbytes += int(found.length[(found.file_id != ABSENT) & (found.length != WHOLE)].sum())
         files.update(np.unique(found.file_id[found.file_id >= 0]).tolist())
+    absent = table.nchunks - present
     return ArrayStats(
         chunks=table.nchunks,
-        present=len(listed),
-        absent=table.nchunks - len(listed),
+        present=present,
+        absent=absent,
         inline=inline,
         bytes=nbytes,
         files=len(files),
-        gfactor=None,
+        gfactor=gfactor,
     )
+
+
+def _gfactors(contents: Contents) -> dict[str, float]:
+    """How regular the chunks of each array are, by path."""
+    tables = contents.tables
+    known = {path: table for path, table in tables.items() if isinstance(table, GeneratorTable)}
+    found = {path: table.generator.gfactor for path, table in known.items()}
+    others = {path: table for path, table in tables.items() if path not in known}
+    if sum(table.nchunks for table in others.values()) > PACKED:
+        return found
+    try:
+        packed = pack(Contents(tables=others, layouts=contents.layouts))
+    except ReferenceSetError:  # spans that no generator can say
+        return found
+    return found | {path: one.gfactor for one in packed for path in one.variables}

@@ -16,11 +16,12 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 
 from zaro._core import spell
+from zaro.references.columns import contents_of, name_of, target_folder
 from zaro.references.contents import Contents, Reference
 from zaro.references.files import is_local, local_path
 from zaro.references.layout import ChunkLayout, join_path
 from zaro.references.lookup import array_keys
-from zaro.references.table import INLINE, Located, batches
+from zaro.references.table import INLINE, Ids, Located, batches
 
 if TYPE_CHECKING:
     from zaro.references.set import References
@@ -96,7 +97,7 @@ def compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
 
 
 def write(
-    refs: References,
+    refs: Contents | References,
     target: str | os.PathLike[str],
     *,
     storage_options: Mapping[str, Any] | None = None,
@@ -115,19 +116,19 @@ def write(
 
     Notes
     -----
-    Relative files are written resolved, so that the document means the same wherever it lies.
+    Relative files keep their names where these mean the same in the new place, else they are resolved.
     """
     name = os.fspath(target)
     with atomic(name, storage_options) as raw, compressed(raw, name) as file:
-        for text in _document(refs.contents, progress):
+        for text in _document(contents_of(refs), target_folder(name), progress):
             file.write(text)
 
 
-def _document(contents: Contents, progress: Progress | None) -> Iterator[bytes | memoryview]:
+def _document(contents: Contents, folder: str, progress: Progress | None) -> Iterator[bytes | memoryview]:
     """Give the text piece by piece."""
     yield b'{"version":1,"refs":{\n'
     first = True
-    for piece in _entries(contents, progress):
+    for piece in _entries(contents, folder, progress):
         # every entry ends in a comma and a line end; those of the last one are taken back
         if not first:
             yield b",\n"
@@ -136,14 +137,16 @@ def _document(contents: Contents, progress: Progress | None) -> Iterator[bytes |
     yield b"\n}}\n"
 
 
-def _entries(contents: Contents, progress: Progress | None) -> Iterator[bytes | bytearray | memoryview]:
+def _entries(
+    contents: Contents, folder: str, progress: Progress | None
+) -> Iterator[bytes | bytearray | memoryview]:
     total = sum(table.nchunks for table in contents.tables.values())
     done = 0
     yield from _members([*contents.metadata.items(), *contents.other.items()])
     for path, layout in contents.layouts.items():
         table = contents.tables[path]
         for ids in batches(table, BATCH):
-            yield from _rows(path, layout, table.locate(ids), ids)
+            yield from _rows(path, layout, table.locate(ids), ids, folder)
             if progress is not None:
                 progress(min(done + int(ids[-1]) + 1, total), total)
         done += table.nchunks
@@ -159,7 +162,9 @@ def _members(entries: list[tuple[str, Reference]]) -> Iterator[bytes]:
         yield text.getvalue().encode()
 
 
-def _rows(path: str, layout: ChunkLayout, located: Located, ids: Any) -> Iterator[bytes | memoryview]:
+def _rows(
+    path: str, layout: ChunkLayout, located: Located, ids: Ids, folder: str
+) -> Iterator[bytes | memoryview]:
     inline = np.flatnonzero(located.file_id == INLINE)
     if len(inline):
         keys = array_keys(path, layout).keys(np.ascontiguousarray(ids[inline]))
@@ -170,7 +175,7 @@ def _rows(path: str, layout: ChunkLayout, located: Located, ids: Any) -> Iterato
     if not len(kept):
         return
     used, file = np.unique(located.file_id[kept], return_inverse=True)
-    names = [json.dumps(located.files[k]).encode() for k in used.tolist()]
+    names = [json.dumps(name_of(located.files, k, folder)).encode() for k in used.tolist()]
     lead = json.dumps(join_path(path, "")).encode()[1:-1]
     start, room = 0, bytearray(ROOM + max(map(len, names)) + len(lead))
     while start < len(kept):
