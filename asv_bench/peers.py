@@ -1,7 +1,8 @@
 """Read the same arrays with zaro and its peers, in turn, and print the table.
 
     python asv_bench/peers.py                       # 256 MB, 2 threads, best of 5
-    python asv_bench/peers.py --mbytes 16 --only 16KiB --engines zaro zarrs
+    python asv_bench/peers.py --mbytes 16 --only '16KiB, zstd' --engines zaro zarrs
+    python asv_bench/peers.py --only HDF5           # an HDF5 file, and references to it
 
 Each cell is a process of its own: it opens the store, reads it whole (or `--select`s a part) a few
 times into fresh memory with a warm page cache, and reports the best. One read of each is compared
@@ -24,14 +25,15 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.data import Case, field, write_store
-from benchmarks.engines import ENGINES, PACKAGES
+from benchmarks.engines import HDF5, PACKAGES, ZARR
 
+CODECS = (("none", "v3"), ("zstd", "v3"), ("blosc", "v3"), ("blosc", "v2"), ("zlib", "v2"))
 CASES = [
-    Case(codec, chunk, zarr_format, sharded)
-    for chunk, sharded in (("1MiB", False), ("16KiB", False), ("16KiB", True))
-    for codec, zarr_format in (("none", 3), ("zstd", 3), ("blosc", 3), ("blosc", 2), ("zlib", 2))
-    if not sharded or codec == "zstd"
+    *(Case(codec, chunk, kind) for chunk in ("1MiB", "16KiB") for codec, kind in CODECS),
+    Case("zstd", "16KiB", "v3 sharded"),
+    *(Case("zlib", chunk, "HDF5") for chunk in ("1MiB", "16KiB")),
 ]
+NAMES = list({**ZARR, **HDF5})
 
 
 def arguments():
@@ -46,7 +48,7 @@ def arguments():
     parser.add_argument(
         "--seconds", type=float, default=15, help="stop repeating a cell after this long (15)"
     )
-    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES), metavar="NAME")
+    parser.add_argument("--engines", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
     parser.add_argument("--only", default="", help="only cases whose name has this text: '16KiB, zstd'")
     parser.add_argument("--select", default="", help="read only this: ':, 100:110, 200:210'")
     parser.add_argument("--folder", type=Path, help="keep the stores here and find them again")
@@ -65,30 +67,34 @@ def selection(text):
     )
 
 
-def best_of(read, part, repeat, seconds):
-    """Best time of `repeat` reads in seconds, or of as many as `seconds` allow, and never fewer than two."""
-    best, start = float("inf"), time.perf_counter()
-    for turn in range(repeat):
-        before = time.perf_counter()
-        block = read(part)
-        best = min(best, time.perf_counter() - before)
-        del block
-        if turn and time.perf_counter() - start > seconds:
-            break
-    return best
+def timed(read, part):
+    """What was read, and the seconds that it took."""
+    before = time.perf_counter()
+    block = read(part)
+    return block, time.perf_counter() - before
 
 
 def cell(options):
-    """In the child: one engine, one store; prints seconds."""
+    """In the child: one engine, one store; prints the best time in seconds."""
     engine, store = options.cell
     part = selection(options.select)
-    read = ENGINES[engine](store, options.threads)
+    read = engines_of(store)[engine](store, options.threads)
     expected = np.load(Path(store).parent / "data.npy", mmap_mode="r")[part]
-    found = read(part)
+    found, best = timed(read, part)
     if found.dtype != expected.dtype or not np.array_equal(found, expected):
         raise ValueError(f"{engine} read other values than were written")
     del found
-    print(best_of(read, part, options.repeat, options.seconds))
+    spent = best
+    for _ in range(options.repeat):
+        if spent > options.seconds:
+            break
+        seconds = timed(read, part)[1]
+        best, spent = min(best, seconds), spent + seconds
+    print(best)
+
+
+def engines_of(store):
+    return HDF5 if str(store).endswith("HDF5") else ZARR
 
 
 def run_cell(engine, store, options):
@@ -116,15 +122,14 @@ def measure(folder, options):
         np.save(data, field(options.mbytes))
     rows = []
     for number, case in enumerate(case for case in CASES if options.only in str(case)):
-        store = (
-            folder / f"{case.chunk}-{case.codec}-v{case.zarr_format}{'-sharded' if case.sharded else ''}.zarr"
-        )
+        store = folder / f"{case.chunk}-{case.codec}-{case.kind.replace(' ', '-')}"
         if not store.exists():
             write_store(store, case, np.load(data, mmap_mode="r"))
+        engines = [engine for engine in options.engines if engine in engines_of(store)]
         times = {}
         # whoever comes first pays for a cold machine: let it be another one each time
-        turn = number % len(options.engines)
-        for engine in options.engines[turn:] + options.engines[:turn]:
+        turn = number % max(len(engines), 1)
+        for engine in engines[turn:] + engines[:turn]:
             outcome = run_cell(engine, store, options)
             if isinstance(outcome, float):
                 times[engine] = outcome
@@ -149,7 +154,7 @@ def table(rows, engines):
 def versions(engines):
     for engine in engines:
         try:
-            yield f"{engine} {version(PACKAGES[engine])}"
+            yield f"{engine} {version(PACKAGES.get(engine, engine))}"
         except PackageNotFoundError:
             yield f"{engine} not installed"
 
@@ -169,7 +174,10 @@ def main():
         f"milliseconds.\n{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}; "
         f"{', '.join(versions(options.engines))}.\n"
     )
-    print("\n".join(table(rows, options.engines)))
+    for engines in (ZARR, HDF5):
+        part = [(case, times) for case, times in rows if (case.kind == "HDF5") == (engines is HDF5)]
+        if part:
+            print("\n".join(table(part, [name for name in options.engines if name in engines])), end="\n\n")
     if options.json:
         figures = [{"case": str(case), "seconds": times} for case, times in rows]
         options.json.write_text(json.dumps(figures, indent=1))

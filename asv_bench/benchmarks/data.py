@@ -34,15 +34,14 @@ def need(*packages):
 
 @dataclass(frozen=True)
 class Case:
-    """One store: its codec, its chunks, and how Zarr spells them."""
+    """One array in a file or store: its codec, its chunks, and who spells them."""
 
     codec: str  # none, zstd, blosc, zlib
     chunk: str  # a key of CHUNKS
-    zarr_format: int = 3
-    sharded: bool = False
+    kind: str = "v3"  # v2, v3, v3 sharded, HDF5
 
     def __str__(self):
-        return f"{self.chunk}{' in 4 MiB shards' if self.sharded else ''}, {self.codec} (v{self.zarr_format})"
+        return f"{self.chunk}, {self.codec} ({self.kind})"
 
 
 def field(mbytes):
@@ -76,20 +75,34 @@ def compressor(codec, zarr_format):
 
 
 def write_store(path, case, data):
-    """Write `data` to a new Zarr array at `path`."""
+    """Write `data` to a new array at `path`: a Zarr store, or an HDF5 file with references beside it."""
+    if case.kind == "HDF5":
+        write_hdf5(path, case, data)
+        return
     zarr = need("zarr")
+    zarr_format = int(case.kind[1])
     array = zarr.create_array(
         store=str(path),
         shape=data.shape,
         chunks=CHUNKS[case.chunk],
-        shards=SHARD if case.sharded else None,
+        shards=SHARD if case.kind.endswith("sharded") else None,
         dtype=data.dtype,
-        compressors=compressor(case.codec, case.zarr_format),
+        compressors=compressor(case.codec, zarr_format),
         filters=None,
-        zarr_format=case.zarr_format,
+        zarr_format=zarr_format,
         fill_value=0,
     )
     array[:] = data
+
+
+def write_hdf5(path, case, data):
+    """Write the data set `x`, shuffled and deflated, and kerchunk's references to `path`.json."""
+    h5py, hdf = need("h5py", "kerchunk.hdf")
+    how = {"compression": "gzip", "compression_opts": 4, "shuffle": True} if case.codec == "zlib" else {}
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=data, chunks=CHUNKS[case.chunk], fillvalue=0, **how)
+    references = hdf.SingleHdf5ToZarr(str(path), inline_threshold=0).translate()
+    Path(f"{path}.json").write_text(json.dumps(references))
 
 
 def write_references(path, chunks, variables=3, files=100):

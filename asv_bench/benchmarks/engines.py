@@ -44,5 +44,33 @@ def tensorstore(path, threads):
     return lambda selection: np.asarray(array[selection].read().result())
 
 
-ENGINES = {"zarr-python": zarr_python, "zarrs": zarrs, "tensorstore": tensorstore, "zaro": zaro}
-PACKAGES = {"zarr-python": "zarr", "zarrs": "zarrs", "tensorstore": "tensorstore", "zaro": "zaro"}
+def zaro_by_references(path, threads):
+    os.environ["ZARO_THREADS"] = str(threads)
+    array = need("zaro").open(f"{path}.json")["x"]
+    return lambda selection: array[selection]
+
+
+def kerchunk(path, threads):
+    zarr, fsspec = need("zarr", "fsspec")
+    need("fsspec.implementations.reference")
+    zarr.config.set({"threading.max_workers": threads})
+    files = fsspec.filesystem("reference", fo=f"{path}.json", asynchronous=True, skip_instance_cache=True)
+    array = zarr.open_group(zarr.storage.FsspecStore(files), mode="r", zarr_format=2)["x"]
+    return lambda selection: array[selection]
+
+
+def h5py(path, threads):  # which reads on one thread, whatever it is given
+    array = need("h5py").File(path, rdcc_nbytes=0)["x"]  # no engine keeps blocks from read to read
+    return lambda selection: array[selection]
+
+
+def hidefix(path, threads):  # takes its number of threads from RAYON_NUM_THREADS
+    array = need("hidefix").Index(str(path)).dataset("x", None)
+    shape = need("h5py").File(path)["x"].shape
+    return lambda selection: array[tuple(map(slice, shape)) if selection is ... else selection]
+
+
+ZARR = {"zarr-python": zarr_python, "zarrs": zarrs, "tensorstore": tensorstore, "zaro": zaro}
+HDF5 = {"h5py": h5py, "hidefix": hidefix, "kerchunk": kerchunk, "zaro": zaro_by_references}
+PACKAGES = {"zarr-python": "zarr"}
+"""Names of packages that differ from the engine's."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .data import Case, axis, field, write_store
-from .engines import ENGINES
+from .engines import ZARR
 
 CODECS = axis("none", "zstd", "blosc")
 CHUNKS = axis("16KiB", "1MiB")
@@ -16,7 +16,7 @@ THREADS = 2
 class Read:
     """One array of float32. The size of a chunk is the axis that hurts: it says how many there are."""
 
-    params = (list(ENGINES), CODECS, CHUNKS)
+    params = (list(ZARR), CODECS, CHUNKS)
     param_names = ("engine", "codec", "chunk")
     timeout = 300
 
@@ -37,7 +37,7 @@ class Read:
         store = folder / f"{codec}-{chunk}.zarr"
         if not store.exists():
             raise NotImplementedError(f"{store.name} was not written")
-        self.read = ENGINES[engine](store, THREADS)
+        self.read = ZARR[engine](store, THREADS)
         self.read((0, 0, 0))
 
     def time_whole(self, folder, engine, codec, chunk):
