@@ -19,7 +19,6 @@ from zaro.stores.local import LocalStore
 from zaro.stores.memory import MemoryStore
 from zaro.stores.remote import FsspecStore
 from zaro.stores.targets import Targets
-from zaro.stores.zip import ZipStore, is_zip
 
 __all__ = ["Opened", "detect"]
 
@@ -101,7 +100,9 @@ def _address(address: str, options: Options) -> Opened:
         if _is_parquet_set(local):
             return _references(_open_references(local, options), options)
         return _plain(LocalStore(local), options)
-    if os.path.isfile(local) and is_zip(local):
+    if os.path.isfile(local) and _is_zip(local):
+        from zaro.stores.zip import ZipStore
+
         return _plain(ZipStore(local), options)
     if os.path.isfile(local):
         return _references(_open_references(local, options), options)
@@ -124,6 +125,15 @@ def _remote(address: str, options: Options) -> Opened:
     if not documents and bytes(store.start_of_root(4)).startswith((b"{", b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
         return _references(_open_references(address, options), options)
     return _plain(store, options)
+
+
+def _is_zip(path: str) -> bool:
+    """Whether a file begins as archives do."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
+    except OSError:
+        return False
 
 
 def _is_parquet_set(folder: str) -> bool:

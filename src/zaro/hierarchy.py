@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zaro.codecs.chain import Chain, compile_chain
 from zaro.detect import Opened, detect
-from zaro.errors import MetadataError, NodeNotFoundError, SelectionError, UnsupportedError
+from zaro.errors import MetadataError, NodeNotFoundError, SelectionError, StoreError, UnsupportedError
 from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
 from zaro.metadata import read_node as read_metadata
 from zaro.metadata.documents import Document
@@ -395,9 +396,13 @@ class Group(_Node, Mapping[str, "Array | Group"]):
         return "\n".join([self.path or "/", *_branches(self, "")])
 
     def __repr__(self) -> str:
-        names = list(self)
+        start = f"<zaro.Group {self._path or '/'} of {self._opened.label}"
+        try:
+            names = list(self)
+        except StoreError:  # a server that lists nothing
+            return f"{start}: members are found by name>"
         shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        return f"<zaro.Group {self._path or '/'} of {self._opened.label}: {len(names)} members ({shown})>"
+        return f"{start}: {len(names)} members ({shown})>"
 
 
 def _branches(group: Group, margin: str) -> Iterator[str]:
@@ -415,7 +420,9 @@ def _node(target: Any, path: str, options: Options, opened: Opened) -> Array | G
     if metadata is None:
         if not path:
             raise NodeNotFoundError("/", opened.label)
-        known = tuple(sorted(opened.names(path.rpartition("/")[0])))[:8]
+        known: tuple[str, ...] = ()
+        with contextlib.suppress(StoreError):  # a server that lists nothing
+            known = tuple(sorted(opened.names(path.rpartition("/")[0])))[:8]
         raise NodeNotFoundError(path, opened.label, known)
     return _made(target, path, options, opened, metadata)
 

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,11 @@ from zaro.references.shard import ShardTable
 from zaro.references.table import ABSENT, INLINE, WHOLE, Located, Table
 from zaro.stores.base import Bytes
 from zaro.stores.local import LocalStore
-from zaro.stores.remote import Arrived, Fetch, FsspecStore
+from zaro.stores.remote import FsspecStore
 from zaro.stores.targets import Targets
+
+if TYPE_CHECKING:
+    from zaro.stores.fetch import Arrived, Fetch
 
 __all__ = ["Source", "read"]
 
@@ -227,7 +230,8 @@ def _away(source: Source, located: Located) -> NDArray[np.bool_]:
         return (located.file_id >= 0) & isinstance(located.store, FsspecStore)
     known = source.path_table(located.files)
     unset = known.unset(located.file_id)
-    return np.isin(located.file_id, [k for k in unset if source.targets.local_path(located.files[k]) is None])
+    elsewhere = [k for k in unset if source.targets.local_path(located.files[k]) is None]
+    return np.isin(located.file_id, elsewhere) if elsewhere else np.zeros(len(located.file_id), np.bool_)
 
 
 def _name_files(source: Source, located: Located, paths: PathTable) -> None:
@@ -336,6 +340,8 @@ def _fetch_remote(
     source: Source, plan: Plan | PointsPlan, located: Located, tasks: NDArray[np.int64], most: int
 ) -> tuple[Requests, Fetch]:
     """Start the requests that bring the bytes of some chunks."""
+    from zaro.stores.fetch import Fetch
+
     length = located.length[tasks]
     too_long = np.flatnonzero(length > most)
     if len(too_long):

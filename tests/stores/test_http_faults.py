@@ -302,3 +302,23 @@ def test_documents_are_fetched_with_the_same_care(server, folder):
     server.fault = lambda path, n: "login"
     with pytest.raises(StoreError, match="HTML page"):
         zaro.open(f"{server.url}/refs.json", "x")
+
+
+def test_a_server_that_lists_nothing_says_so(server):
+    server.lists = False
+    group = zaro.open(f"{server.url}/v3")
+    np.testing.assert_array_equal(group["x"][...], X)
+    assert "found by name" in repr(group)
+    with pytest.raises(StoreError, match="no listing"):
+        list(group)
+    with pytest.raises(zaro.errors.NodeNotFoundError, match="none"):
+        group["none"]
+    assert set(zaro.open(f"{server.url}/v3-consolidated")) >= {"x", "deep"}
+
+
+def test_a_consolidated_store_is_opened_in_one_round_trip(server):
+    server.latency = 0.05
+    begun = len(server.requests)
+    zaro.open(f"{server.url}/v2-consolidated")["deep/y"]
+    assert len(server.requests) - begun == 5
+    assert server.most_under_way == 5

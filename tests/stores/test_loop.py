@@ -72,7 +72,7 @@ def test_repeated_reads_leave_nothing_behind(server, folder):
 
 
 def test_a_failed_read_gives_its_room_back(array, server):
-    from zaro.stores.remote import _rooms
+    from zaro.stores.fetch import _rooms
 
     for fault in [("status", 403), None]:
         server.fault = lambda path, n, fault=fault: fault
@@ -93,9 +93,9 @@ def test_requests_under_way_are_bounded(server):
 
 
 def test_stored_bytes_in_memory_are_bounded(server, tmp_path, monkeypatch):
-    from zaro.stores import remote
+    from zaro.stores import fetch
 
-    monkeypatch.setattr(remote, "_rooms", {})
+    monkeypatch.setattr(fetch, "_rooms", {})
     monkeypatch.setattr(config, "STORED_IN_MEMORY", 300)
     server.latency = 0.005
     array = zaro.open(f"{server.url}/v3", "deep/y")  # chunks of 560 bytes: one at a time

@@ -7,8 +7,9 @@ import os
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -27,6 +28,14 @@ _KEPT_CHAINS = 64
 # threads for file systems that know no other way than to block
 _BLOCKING_THREADS = 16
 _WRONG_LENGTH_ATTEMPTS = 3
+# bytes for which memory is taken on the word of a document
+_BELIEVED = 16 << 20
+# blocking file systems that any number of threads may use, and those where only one file's readers
+# get into each other's way; the others have one connection
+_FREE = frozenset({"memory", "data"})
+_FREE_BY_FILE = frozenset(
+    {"simplecache", "filecache", "blockcache", "cached", "zip", "tar", "dir", "asyncwrapper"}
+)
 
 _EXTRAS = {"http": "http", "https": "http", "s3": "s3", "s3a": "s3"}
 
@@ -44,6 +53,7 @@ def _forget() -> None:
     _inherited.extend([_plain.copy(), _chained.copy()])
     _plain.clear()
     _chained.clear()
+    _turns.clear()
 
 
 _inherited: list[object] = []
@@ -162,6 +172,8 @@ async def read(
         Naming the reason, and how many attempts were made.
     """
     if length is not None and offset >= 0:
+        if length > _BELIEVED:  # see that there is so much before there is memory for it
+            await read_into(place, offset + length - 1, memoryview(bytearray(1)), timeout=timeout)
         return await read_into(place, offset, memoryview(bytearray(length)), timeout=timeout)
 
     async def once() -> Bytes:
@@ -213,12 +225,35 @@ async def _cat(place: Place, start: int | None, end: int | None) -> Bytes:
             how = {"max_concurrency": 1} if start is None and "s3" in fs.protocol else {}
             data: Bytes = await fs._cat_file(place.path, start=start, end=end, **how)
         else:
-            data = await in_thread(fs.cat_file, place.path, start, end)
+            async with _turn(place):
+                data = await in_thread(fs.cat_file, place.path, start, end)
     except (IsADirectoryError, NotADirectoryError) as err:
         raise StoreError(place.url, "is a directory, a file is needed") from err
     except KeyError as err:  # archives
         raise FileNotFoundError(place.url) from err
     return data
+
+
+_turns: dict[tuple[int, str], list[Any]] = {}
+
+
+@asynccontextmanager
+async def _turn(place: Place) -> AsyncIterator[None]:
+    """Wait until a file system that is not safe to use from many threads is free."""
+    kinds = {place.fs.protocol} if isinstance(place.fs.protocol, str) else set(place.fs.protocol)
+    if kinds & _FREE:
+        yield
+        return
+    key = (id(place.fs), place.path if kinds & _FREE_BY_FILE else "")
+    entry = _turns.setdefault(key, [asyncio.Lock(), 0])
+    entry[1] += 1
+    try:
+        async with entry[0]:
+            yield
+    finally:
+        entry[1] -= 1
+        if not entry[1]:
+            _turns.pop(key, None)
 
 
 async def listing(place: Place, timeout: float) -> set[str]:

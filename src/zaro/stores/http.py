@@ -207,7 +207,7 @@ def _check_tag(response: Any, body: Body) -> None:
 
 def _check_whole(response: Any, url: str, stop: int) -> None:
     """Check an answer that ignores the range: fine as long as the file is long enough."""
-    size = response.content_length
+    size = None if "Content-Encoding" in response.headers else response.content_length
     if size is not None and size < stop:
         raise StoreError(
             url, f"ignores ranges and answers with {size} bytes, {stop} are needed{_page(response)}"

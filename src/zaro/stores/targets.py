@@ -8,7 +8,6 @@ from typing import Any
 
 from zaro.options import Options
 from zaro.stores.base import Bytes, Place
-from zaro.stores.filesystems import place_of
 from zaro.stores.local import read_span
 from zaro.stores.remote import read_parts
 from zaro.stores.trust import check_target, local_path_of, protocol_of
@@ -58,6 +57,8 @@ class Targets:
         StoreError
             It may not be reached, or nothing reaches it.
         """
+        from zaro.stores.filesystems import place_of
+
         full = self.full(url)
         self._check(full)
         found = place_of(full, self._options(full))

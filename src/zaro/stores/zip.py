@@ -14,21 +14,12 @@ from typing import Any
 from zaro.errors import StoreError
 from zaro.stores.base import Bytes, cut, span_within
 
-__all__ = ["ZipStore", "is_zip"]
+__all__ = ["ZipStore"]
 
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")  # Source: APPNOTE.TXT, 4.3.7
 _ENCRYPTED = 0x1
 # deflate makes of a byte 1032 at the most: a member that promises more is no member
 _LARGEST_RATIO = 1032
-
-
-def is_zip(path: str) -> bool:
-    """Whether a local file begins as archives do."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
-    except OSError:
-        return False
 
 
 class ZipStore:
@@ -38,20 +29,24 @@ class ZipStore:
         self.url = os.path.abspath(os.fspath(path))
         self._starts: dict[str, int] = {}
         self._lock = threading.Lock()
+        self._fd = -1
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ZipStore, (self.url,)
 
     def __del__(self) -> None:
-        if "_handle" in self.__dict__:
-            os.close(self._handle)
+        if self._fd >= 0:
+            os.close(self._fd)
 
-    @cached_property
+    @property
     def _handle(self) -> int:
-        try:
-            return os.open(self.url, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as err:
-            raise StoreError(self.url, err.strerror or str(err)) from err
+        with self._lock:
+            if self._fd < 0:
+                try:
+                    self._fd = os.open(self.url, os.O_RDONLY | os.O_CLOEXEC)
+                except OSError as err:
+                    raise StoreError(self.url, err.strerror or str(err)) from err
+            return self._fd
 
     @cached_property
     def _members(self) -> dict[str, zipfile.ZipInfo]:
