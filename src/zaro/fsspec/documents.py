@@ -41,12 +41,15 @@ class Document:
         Templates of a mapping, with what overrides them.
     origin : str or None
         Address of the document; None where it came from none.
+    deferred : bool
+        Whether opening the columns may be refused, so that it waits for the first use.
     """
 
     columns: Callable[[], References] | None = None
     mapping: MutableMapping[str, Any] | None = None
     templates: dict[str, Any] = field(default_factory=dict)
     origin: str | None = None
+    deferred: bool = False
 
 
 def open_document(
@@ -107,7 +110,9 @@ def _of_mapping(fo: Any, template_overrides: Mapping[str, Any] | None) -> Docume
     if not templates and not fo.get("gen"):
         return Document(mapping=_plain(fo.get("refs") or {}))
     document = {**fo, "version": 1, "templates": templates, "refs": _plain(fo.get("refs") or {})}
-    return Document(columns=lambda: References.open(document), templates=templates)
+    return Document(
+        columns=lambda: References.open(document), templates=templates, deferred=bool(fo.get("gen"))
+    )
 
 
 def dumps(value: Any) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
+from zaro.errors import TemplateError
 from zaro.fsspec.documents import Document, as_bytes, spelled
 from zaro.fsspec.spans import Span, narrow
 from zaro.references.listing import Listing
 from zaro.references.set import References
 
 __all__ = ["Keys", "entry_of", "size_of"]
+
+_DIVISION_BY_ZERO = re.compile(r"/\s*0\s*[})]")
 
 
 class Keys:
@@ -60,9 +64,9 @@ class Keys:
         """Expand all generators now; as fsspec does, let a division by zero in one be just that."""
         try:
             len(self.columns or ())
-        except ValueError as err:
-            if isinstance(err.__cause__, ZeroDivisionError):
-                raise err.__cause__ from None
+        except TemplateError as err:
+            if err.reason == "division by zero" or _DIVISION_BY_ZERO.search(err.place):
+                raise ZeroDivisionError(str(err)) from err
             raise
 
     def items(self) -> Iterable[tuple[str, Any]]:
@@ -116,7 +120,7 @@ class Keys:
     def first_url(self) -> str | None:
         """The first file that is referred to, if that is to be had without much reading."""
         if self._mapping is None:
-            return None if self._columns is None and self.document.templates else self._first_file()
+            return None if self._columns is None and self.document.deferred else self._first_file()
         if self.lazy is not None:
             return None
         for value in self._mapping.values():
