@@ -128,9 +128,10 @@ class XGroupBackendEntrypoint(BackendEntrypoint):
         """Open every group below `group` (itself as `/`), by path; parameters as `open_dataset`."""
         decoding, options, cross = _sorted_out(arguments)
         start = _open(filename_or_obj, group, options, cross)
+        with _main_store(start.index.label):
+            nodes = list(_walk(start))
         return {
-            "/" + node.path.removeprefix(start.path).strip("/"): _dataset(node, decoding)
-            for node in _walk(start)
+            "/" + node.path.removeprefix(start.path).strip("/"): _dataset(node, decoding) for node in nodes
         }
 
     def open_datatree(self, filename_or_obj: Any, **arguments: Any) -> DataTree:
@@ -186,9 +187,9 @@ def _open(target: Any, group: str | None, options: dict[str, Any], cross: dict[s
         return open_node(address, **shared, storage_options=chosen)
 
     path = (group or "").strip("/")
-    root = _root(target, path, options)
     stores = Stores(open_other, variable, options.get("allow_targets"))
-    found = stores.start(root, target, _label(target)).node(path)
+    with _main_store(_label(target)):
+        found = stores.start(_root(target, path, options), target, _label(target)).node(path)
     if found is None:
         raise XGroupReferenceError(f"/{path}", "", f"there is no such group in {_label(target)}")
     if not isinstance(found, GroupNode):
@@ -199,14 +200,20 @@ def _open(target: Any, group: str | None, options: dict[str, Any], cross: dict[s
 def _root(target: Any, path: str, options: dict[str, Any]) -> Array | Group:
     """The root of a store, or the group at `path` where no document describes the root."""
     try:
-        try:
-            return open_node(target, **options)
-        except NodeNotFoundError:
-            if not path:
-                raise
-            return open_node(target, path, **options)
+        return open_node(target, **options)
+    except NodeNotFoundError:
+        if not path:
+            raise
+        return open_node(target, path, **options)
+
+
+@contextmanager
+def _main_store(label: str) -> Iterator[None]:
+    """Turn what is wrong with the store that was asked for into the one error of this engine."""
+    try:
+        yield
     except (StoreError, NodeNotFoundError, MetadataError, ReferenceSetError) as err:
-        raise XGroupStoreError(_label(target), "", f"cannot be opened: {err}") from err
+        raise XGroupStoreError(label, "", f"cannot be opened: {err}") from err
 
 
 def _label(target: Any) -> str:
@@ -228,7 +235,8 @@ def _walk(group: GroupNode) -> Iterable[GroupNode]:
 def _dataset(group: GroupNode, decoding: Mapping[str, Any]) -> Dataset:
     """One group as a Dataset, decoded by xarray; what the conventions gave are coordinates."""
     dropped = decoding.get("drop_variables") or ()
-    found = assemble(group, without=[dropped] if isinstance(dropped, str) else list(dropped))
+    with _main_store(group.index.label):
+        found = assemble(group, without=[dropped] if isinstance(dropped, str) else list(dropped))
     try:
         return _decoded(found, decoding)
     except Exception as err:
@@ -254,9 +262,11 @@ def _drop_undecodable(found: Assembled, decoding: Mapping[str, Any]) -> bool:
     """Take out coordinates of conventions that xarray cannot decode; whether there were any."""
     before = len(found.sources)
     for name, source in list(found.sources.items()):
+        if name not in found.sources:  # it hung on one that is gone
+            continue
         try:
             decode_cf_variables({name: found.variables[name].copy(deep=False)}, {}, **decoding)
         except Exception as err:  # whatever a decoder makes of attributes from a file
             tell(XGroupError(source, name, f"this coordinate is dropped: xarray cannot decode it: {err}"))
-            del found.variables[name], found.sources[name]
+            found.take_out(name)
     return len(found.sources) < before

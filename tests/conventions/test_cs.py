@@ -398,7 +398,7 @@ def test_bounds_of_a_scalar_in_an_array(tmp_path, shape):
 @pytest.mark.parametrize(
     ("boundaries", "words"),
     [
-        ({}, "exactly one of regular and external is needed, found none"),
+        ({}, "exactly one of regular / external needed, found none"),
         ({"regular": [0, 1], **external("/b")}, "found regular and external"),
         ({"regular": [1]}, "needs two numbers, got 1"),
         ({"regular": [1, "2"]}, "needs two numbers, got '2' among them"),
@@ -407,7 +407,7 @@ def test_bounds_of_a_scalar_in_an_array(tmp_path, shape):
             "XGroupReferenceError: /g/a: cs/crs/0/axes/x/coordinates/0/boundaries/external/ref",
         ),
         (external("/b"), "has shape [3, 2], bounds of axis 'x' need [2, 4] or [4, 2]"),
-        ({"external": {}}, "'node' is missing"),
+        ({"external": {}}, "'node' missing"),
         ("wide", "boundaries is an object, not 'wide'"),
     ],
 )
@@ -529,10 +529,10 @@ def test_the_first_draft_is_named_and_gives_nothing(tmp_path, older, name):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({}, "exactly one of regular, explicit and external is needed, found none"),
+        ({}, "exactly one of regular / explicit / external needed, found none"),
         (
             {"regular": [0, 1], "explicit": [1, 2, 3, 4]},
-            "exactly one of regular, explicit and external is needed, found regular and explicit",
+            "exactly one of regular / explicit / external needed, found regular and explicit",
         ),
         ({"regular": [0]}, "needs two numbers, got 1"),
         ({"regular": [0, 1, 2]}, "needs two numbers, got 3"),
@@ -547,7 +547,7 @@ def test_the_first_draft_is_named_and_gives_nothing(tmp_path, older, name):
         ({"explicit": [1, "2", 3, 4]}, "needs all numbers or all texts, found '2' among 4"),
         ({"explicit": [1, None, 3, 4]}, "needs all numbers or all texts, found None among 4"),
         ({"explicit": 5}, "is 5, expected a list"),
-        ("1 2 3 4", "is '1 2 3 4', expected an object with one of regular, explicit and external"),
+        ("1 2 3 4", "is '1 2 3 4', expected an object with one of regular / explicit / external"),
         (None, "'values' is missing"),
     ],
 )
@@ -562,10 +562,10 @@ def test_wrong_values_cost_their_coordinate(tmp_path, values, words):
     ("values", "kind", "words"),
     [
         (external("/long"), XGroupReferenceError, "axis 'time' needs 12 values, found 24"),
-        ({"external": {}}, XGroupPathError, "'node' is missing"),
-        ({"external": {"ref": {}}}, XGroupPathError, "'node' is missing"),
+        ({"external": {}}, XGroupPathError, "'node' missing"),
+        ({"external": {"ref": {}}}, XGroupPathError, "'node' missing"),
         (external("/flat"), XGroupReferenceError, "has 2 dimensions, shape [12, 1]: a 1-D array required"),
-        (external("/coords"), XGroupReferenceError, "is a group, an array is needed"),
+        (external("/coords"), XGroupReferenceError, "is a group: a 1-D array required"),
         (external("../nowhere"), XGroupReferenceError, "not found"),
     ],
 )

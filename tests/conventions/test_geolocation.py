@@ -206,9 +206,9 @@ def test_a_pair_of_another_store(tmp_path):
         ({"geodetic": None}, None, "geolocation is empty"),
         ("lon lat", None, "geolocation is an object, not 'lon lat'"),
         ({"geodetic": "lon lat"}, None, "geodetic is an object, not 'lon lat'"),
-        ({"geodetic": pair(x="/geo")}, XGroupReferenceError, "tried /geo: is a group, an array is needed"),
+        ({"geodetic": pair(x="/geo")}, XGroupReferenceError, "tried /geo: is a group: an array required"),
         ({"geodetic": pair(y="/nowhere")}, XGroupReferenceError, "tried /nowhere: not found"),
-        ({"geodetic": {"x": {}, "y": ref("/geo/lat")}}, XGroupPathError, "'node' is missing"),
+        ({"geodetic": {"x": {}, "y": ref("/geo/lat")}}, XGroupPathError, "'node' missing"),
     ],
 )
 @pytest.mark.parametrize("principal", ["cs", "spatial"])

@@ -346,9 +346,9 @@ def test_references_reach_no_place_that_is_not_allowed(tmp_path):
 @pytest.mark.parametrize(
     ("reference", "kind", "words"),
     [
-        ({}, XGroupPathError, "'node' is missing"),
-        ({"array": "/lon"}, XGroupPathError, "'node' is missing"),
-        ({"group": "/", "name": "lon"}, XGroupPathError, "'node' is missing"),
+        ({}, XGroupPathError, "'node' missing"),
+        ({"array": "/lon"}, XGroupPathError, "'node' missing"),
+        ({"group": "/", "name": "lon"}, XGroupPathError, "'node' missing"),
         ("lon", XGroupPathError, "a reference is an object with 'node', not 'lon'"),
         (["/lon"], XGroupPathError, "a reference is an object with 'node', not a list of 1"),
         (None, XGroupPathError, "a reference is an object with 'node', not null"),
@@ -366,10 +366,10 @@ def test_references_reach_no_place_that_is_not_allowed(tmp_path):
         (
             {"node": "/grp", "attribute": "/attributes/y"},
             XGroupReferenceError,
-            "an array is needed, not a list of 1",
+            "a 1-D array required, not a list of 1",
         ),
         ({"node": "../nowhere"}, XGroupReferenceError, "'../nowhere': tried /nowhere: not found"),
-        ({"node": "/grp"}, XGroupReferenceError, "tried /grp: is a group, an array is needed"),
+        ({"node": "/grp"}, XGroupReferenceError, "tried /grp: is a group: a 1-D array required"),
         ({"node": "/flat"}, XGroupReferenceError, "tried /flat: has 2 dimensions"),
         ({"node": "/short"}, XGroupReferenceError, "axis 'x' needs 3 values, found 2"),
         ({"node": "/scalar"}, XGroupReferenceError, "has 0 dimensions"),

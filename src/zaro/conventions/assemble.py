@@ -45,6 +45,21 @@ class Assembled:
         for dim, size in variable.sizes.items():
             self.sizes.setdefault(str(dim), size)
 
+    def take_out(self, name: str) -> None:
+        """Take out a coordinate and what hangs on it; an array of the group stays, as it is stored."""
+        for each in [each for each in self.sources if each == name or _hangs_on(each, name)]:
+            del self.variables[each], self.sources[each]
+            if each in self.group.arrays():
+                self.variables[each] = self.group.arrays()[each].variable()
+        for other in self.variables.values():
+            if other.attrs.get("bounds") == name and name not in self.variables:
+                del other.attrs["bounds"]
+
+
+def _hangs_on(name: str, other: str) -> bool:
+    """Whether a coordinate is a part of another: its bounds, or a parametric term of it."""
+    return name.startswith((f"{other}_bounds", f"{other}_pterm_"))
+
 
 def assemble(group: GroupNode, *, without: Collection[str] = ()) -> Assembled:
     """Every array of a group and their coordinates; `without` leaves arrays and coordinates out.
@@ -151,7 +166,7 @@ def _add(
     """Add the coordinates of one array to those that are there; what hangs on a dropped one goes with it."""
     dropped: list[str] = []
     for name, variable in coordinates:
-        if any(name.startswith((f"{each}_bounds", f"{each}_pterm_")) for each in dropped):
+        if any(_hangs_on(name, each) for each in dropped):
             continue
         reason = _put(found, array, _geolocation_name(found, name, variable), variable, arrays)
         if reason is None:

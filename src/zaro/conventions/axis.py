@@ -122,7 +122,7 @@ def _coordinate(context: AxisContext, item: Fragment, k: int) -> dict[str, Varia
     item = item.object("coordinates")
     values = item.get("values")
     if values is None:
-        raise item.error("'values' is missing: exactly one of regular, explicit and external is needed")
+        raise item.error("'values' is missing: exactly one of regular / explicit / external needed")
     variable = _values(context, values)
     name = context.name if k == 0 else f"{context.name}_{k}"
     attrs = {**variable.attrs, **_attrs(context, item, k, variable)}
@@ -145,7 +145,9 @@ def _values(context: AxisContext, values: Fragment, *, is_term: bool = False) ->
 
     kind, fragment = _kind(values)
     if kind == "external":
-        return fragment.node(lambda node: _term(context, node) if is_term else _external(context, node))
+        if is_term:
+            return fragment.node(lambda node: _term(context, node))
+        return fragment.node(lambda node: _external(context, node), need="a 1-D array")
     try:
         if kind == "regular":
             start, step = numbers(fragment.value, 2)
@@ -168,15 +170,13 @@ def _kind(values: Fragment) -> tuple[str, Fragment]:
     """Which of the three kinds of values it is; a reference alone is an external one."""
     value = values.value
     if not isinstance(value, Mapping):
-        raise values.error(
-            f"is {spell(value)}, expected an object with one of regular, explicit and external"
-        )
+        raise values.error(f"is {spell(value)}, expected an object with one of regular / explicit / external")
     found = [kind for kind in _KINDS if kind in value]
     if not found and ("ref" in value or "node" in value):
         return "external", values
     if len(found) != 1:
         which = f"found {' and '.join(found)}" if found else "found none"
-        raise values.error(f"exactly one of regular, explicit and external is needed, {which}")
+        raise values.error(f"exactly one of regular / explicit / external needed, {which}")
     return found[0], values[found[0]]
 
 
@@ -286,7 +286,7 @@ def _bounds(context: AxisContext, boundaries: Fragment, variable: Variable) -> V
     is_bare = not kinds and ("ref" in boundaries.value or "node" in boundaries.value)
     if len(kinds) != 1 and not is_bare:
         which = f"found {' and '.join(kinds)}" if kinds else "found none"
-        raise boundaries.error(f"exactly one of regular and external is needed, {which}")
+        raise boundaries.error(f"exactly one of regular / external needed, {which}")
     if kinds == ["regular"]:
         found = _offset_bounds(context, boundaries["regular"], variable)
     else:

@@ -153,14 +153,14 @@ class Fragment:
 
         return self.resolve(accept)
 
-    def node(self, fits: Callable[[ArrayNode], T]) -> T:
+    def node(self, fits: Callable[[ArrayNode], T], *, need: str = "an array") -> T:
         """The array that this fragment refers to, as `fits` takes it, or raises `Unfit`."""
 
         def accept(node: Node, found: Fragment | None) -> T:
             if found is not None:
-                raise Unfit(f"an array is needed, not {_kind(found.value)} in its attributes")
+                raise Unfit(f"{need} required, not {_kind(found.value)} in its document")
             if not isinstance(node, ArrayNode):
-                raise Unfit("is a group, an array is needed")
+                raise Unfit(f"is a group: {need} required")
             return fits(node)
 
         return self.resolve(accept)
@@ -217,7 +217,7 @@ def _unwrapped(fragment: Fragment) -> tuple[Fragment, Mapping[str, Any]]:
 
 def _parse(here: Fragment, value: Mapping[str, Any]) -> _Target:
     if "node" not in value:
-        raise here.error("malformed reference: 'node' is missing", XGroupPathError)
+        raise here.error("malformed reference: 'node' missing", XGroupPathError)
     for name in ("node", "uri", "attribute"):
         found = value.get(name)
         absent = found is None and name != "node"
