@@ -100,6 +100,10 @@ def _fill(found: str, source: Source, builder: SetBuilder, opener: Any) -> None:
             from zaro.scan.hdf5 import scan_hdf5
 
             scan_hdf5(source, builder, open_other=opener)
+        elif found == "netcdf3":
+            from zaro.scan.netcdf3 import scan_netcdf3
+
+            scan_netcdf3(source, builder)
         else:
             raise ScanError(
                 source.url, "", f"format {found!r} is none of hdf5, netcdf3, tiff, grib, zarr, zip"
