@@ -10,10 +10,13 @@ from typing import Any, Literal
 from zaro.detect import SNIFFED, FileFormat, sniff
 from zaro.errors import ScanError, UnsupportedError
 from zaro.options import Options
+from zaro.references.contents import Contents
+from zaro.references.files import is_local, local_path
 from zaro.references.set import References
 from zaro.scan.draft import SetBuilder
 from zaro.scan.settings import Settings
 from zaro.scan.source import Source, open_source
+from zaro.scan.zarr import scan_zarr, scan_zip
 
 __all__ = ["scan"]
 
@@ -81,17 +84,36 @@ def scan(
         relative_to=None if relative_to is None else os.fspath(relative_to),
         rename=dict(rename or {}),
     )
+    options = Options.of(storage_options=storage_options, timeout=timeout)
+    address = os.fspath(url)
+    if format == "zarr" or (format is None and _is_store(address)):
+        contents = scan_zarr(address, options, settings)
+    else:
+        opener = partial(open_source, storage_options=storage_options, timeout=timeout)
+        with opener(address) as source:
+            contents = _scan_file(format, source, settings, opener)
+    return References(contents, options=Options.of(remote_options=storage_options, timeout=timeout))
+
+
+def _is_store(address: str) -> bool:
+    """Whether an address is that of a folder, as far as its name or the file system tells."""
+    if is_local(address):
+        return os.path.isdir(os.path.expanduser(local_path(address)))
+    return address.rstrip("/").endswith(".zarr")
+
+
+def _scan_file(found: str | None, source: Source, settings: Settings, opener: Any) -> Contents:
+    found = found or sniff(source.head(SNIFFED))
+    if found is None:
+        start = source.head(8)
+        raise ScanError(
+            source.url, "", f"begins with {start!r}: no HDF5, NetCDF, TIFF, GRIB or zip file does"
+        )
+    if found == "zip":
+        return scan_zip(source, settings)
     builder = SetBuilder(settings)
-    opener = partial(open_source, storage_options=storage_options, timeout=timeout)
-    with opener(os.fspath(url)) as source:
-        found = format or sniff(source.head(SNIFFED))
-        if found is None:
-            start = source.head(8)
-            raise ScanError(
-                source.url, "", f"begins with {start!r}: no HDF5, NetCDF, TIFF, GRIB or zip file does"
-            )
-        _fill(found, source, builder, opener)
-    return References(builder.finish(), options=Options.of(remote_options=storage_options, timeout=timeout))
+    _fill(found, source, builder, opener)
+    return builder.finish()
 
 
 def _fill(found: str, source: Source, builder: SetBuilder, opener: Any) -> None:
