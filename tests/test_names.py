@@ -25,6 +25,7 @@ PUBLIC = {  # the contract: a name joins with what it names, and leaves never
     "meta",
     "open",
     "read",
+    "scan",
     "show_versions",
 }
 

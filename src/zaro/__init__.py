@@ -13,6 +13,7 @@ from zaro.hierarchy import open_node as open  # noqa: A004
 from zaro.hierarchy import read_node as read
 from zaro.references.set import References
 from zaro.report import html as _html
+from zaro.scan import scan
 from zaro.versions import show_versions
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "meta",
     "open",
     "read",
+    "scan",
     "show_versions",
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from zaro.errors import StoreNotFoundError
 from zaro.metadata import ArrayMetadata, consolidated_v2
@@ -20,7 +20,7 @@ from zaro.stores.memory import MemoryStore
 from zaro.stores.remote import FsspecStore
 from zaro.stores.targets import Targets
 
-__all__ = ["Opened", "detect"]
+__all__ = ["SNIFFED", "FileFormat", "Opened", "detect", "sniff"]
 
 _DOCUMENTS = ("zarr.json", ".zgroup", ".zarray", ".zmetadata")
 _REFERENCE_ENDINGS = (".json", ".json.gz", ".json.zst", ".parquet", ".parq")
@@ -255,3 +255,41 @@ def _consolidated(store: Store) -> dict[str, DocumentSource] | None:
         }
     old = store.get(".zmetadata") if known is None else known.get(".zmetadata")
     return None if old is None else consolidated_v2(old)
+
+
+# ---- files that are not Zarr -------------------------------------------------------------------
+
+FileFormat = Literal["hdf5", "netcdf3", "tiff", "grib", "zip"]
+"""What a file may be that references can point into."""
+
+SNIFFED = 1 << 16
+"""Bytes from the start of a file that tell its format."""
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+_MAGIC: dict[bytes, FileFormat] = {
+    b"CDF\x01": "netcdf3",
+    b"CDF\x02": "netcdf3",
+    b"CDF\x05": "netcdf3",
+    b"II*\0": "tiff",
+    b"MM\0*": "tiff",
+    b"II+\0": "tiff",
+    b"MM\0+": "tiff",
+    b"GRIB": "grib",
+    b"PK\x03\x04": "zip",
+}
+
+
+def sniff(head: bytes) -> FileFormat | None:
+    """Tell the format of a file from its first bytes; None for one that is none of ours.
+
+    An HDF5 file may begin with bytes of its user's, 512 or a power of two times as many; a message of
+    GRIB may stand behind the header of the line that brought it.
+    """
+    found = _MAGIC.get(head[:4])
+    if found is not None:
+        return found
+    at = 0
+    while at < len(head):
+        if head.startswith(_HDF5, at):
+            return "hdf5"
+        at = 2 * at or 512
+    return "grib" if b"GRIB" in head[:4096] else None

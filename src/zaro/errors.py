@@ -9,6 +9,8 @@ ZaroError
 ├── ReferenceSetError (ValueError)       a reference set contradicts itself or its format
 │   ├── TemplateError                    a template or expression outside the grammar
 │   └── GeneratorError                   a generator contradicts itself
+├── ScanError (ValueError)               a file holds what no reference set can say
+├── CombineError (ValueError)            reference sets that cannot be joined
 ├── SelectionError (IndexError)          a selection that does not fit the array
 ├── StoreError (OSError)                 a store, file or server did not give what was asked for
 │   ├── StoreForbiddenError (PermissionError)    it is there, perhaps, and not for us
@@ -35,6 +37,7 @@ from typing import Any
 
 __all__ = [
     "ChunkError",
+    "CombineError",
     "CorruptChunkError",
     "DimensionNamesError",
     "GeneratorError",
@@ -42,6 +45,7 @@ __all__ = [
     "MissingChunkError",
     "NodeNotFoundError",
     "ReferenceSetError",
+    "ScanError",
     "SelectionError",
     "StoreError",
     "StoreForbiddenError",
@@ -134,6 +138,30 @@ class GeneratorError(ReferenceSetError):
     def __init__(self, document: str, field: str, index: int | None, reason: str) -> None:
         super().__init__(document, field if index is None else f"{field}, index {index}", reason)
         self.field, self.index = field, index
+
+
+class ScanError(ZaroError, ValueError):
+    """Something in a file cannot be represented: in which `file`, which `variable`, for what `reason`."""
+
+    def __init__(self, file: str, variable: str, reason: str) -> None:
+        super().__init__(reason)
+        self.file, self.variable, self.reason = file, variable, reason
+
+    def __str__(self) -> str:
+        name = f"variable {self.variable!r}: " if self.variable else ""
+        return f"{self.file}: {name}{self.reason}"
+
+
+class CombineError(ZaroError, ValueError):
+    """Sets cannot be joined: which one (`file`), which `variable`, for what `reason`."""
+
+    def __init__(self, file: str, variable: str, reason: str) -> None:
+        super().__init__(reason)
+        self.file, self.variable, self.reason = file, variable, reason
+
+    def __str__(self) -> str:
+        name = f"variable {self.variable!r}: " if self.variable else ""
+        return f"{self.file}: {name}{self.reason}"
 
 
 class SelectionError(ZaroError, IndexError):

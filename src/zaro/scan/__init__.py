@@ -1,0 +1,5 @@
+"""From existing files to reference sets, and from many sets to one."""
+
+from zaro.scan.open import scan
+
+__all__ = ["scan"]

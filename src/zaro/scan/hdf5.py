@@ -1,0 +1,178 @@
+"""HDF5 and NetCDF4 files: every dataset that a link reaches becomes an array of its own path."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from zaro.errors import ScanError, StoreError
+from zaro.references.files import folder_of, is_local
+from zaro.references.layout import join_path
+from zaro.scan.draft import SetBuilder
+from zaro.scan.hdf5_attributes import attributes_of
+from zaro.scan.hdf5_dataset import Home, draft_dataset
+from zaro.scan.hdf5_dimensions import Dimensions
+from zaro.scan.source import Source, open_source
+
+__all__ = ["scan_hdf5"]
+
+NOT_A_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
+NON_COORD = "_nc4_non_coord_"
+"""What netCDF puts before the name of a variable that is named as a dimension but is not its coordinate."""
+
+
+def scan_hdf5(
+    source: Source, builder: SetBuilder, *, open_other: Callable[[str], Source] = open_source
+) -> None:
+    """Add everything in an HDF5 or NetCDF4 file.
+
+    Parameters
+    ----------
+    open_other
+        Opens the files that external links name.
+
+    Raises
+    ------
+    ScanError
+        Naming the variable, and why it cannot be represented.
+    """
+    with ExitStack() as stack:
+        files = _Files(source, builder, open_other, stack)
+        home = files.home(source)
+        # No object of h5py may wait for the garbage collector: that may run in any thread, and frees it under
+        # a lock that another thread may hold while it waits for this one.
+        stack.callback(files.homes.clear)
+        _Walk(files, builder).group(home, home.h5["/"], "", ())
+
+
+@dataclass(slots=True)
+class _Files:
+    """The file, and those that links of it name; each is opened once."""
+
+    first: Source
+    builder: SetBuilder
+    open_other: Callable[[str], Source]
+    stack: ExitStack
+    homes: dict[str, Home] = field(default_factory=dict)
+    others: dict[str, tuple[Source, int]] = field(default_factory=dict)
+
+    def home(self, source: Source) -> Home:
+        """Open an HDF5 file."""
+        import h5py
+
+        if source.url in self.homes:
+            return self.homes[source.url]
+        file = source.path if source.path is not None else source.file
+        try:
+            try:
+                h5 = h5py.File(file, "r", rdcc_nbytes=0)
+            except BlockingIOError:  # somebody holds a lock; to look does no harm
+                h5 = h5py.File(file, "r", rdcc_nbytes=0, locking=False)
+        except OSError as err:
+            raise ScanError(source.url, "", f"is no readable HDF5 file: {err}") from err
+        self.stack.enter_context(h5)
+        file_id = self.builder.add_file(source.url, source.read)
+        home = Home(source, h5, file_id, partial(self.other, source))
+        self.homes[source.url] = home
+        return home
+
+    def other(self, source: Source, name: str) -> tuple[Source, int]:
+        """A file that `source` names, and its id."""
+        url = name
+        if not ("://" in name or name.startswith("/")):
+            folder = folder_of(source.url)
+            url = posixpath.normpath(f"{folder}/{name}") if is_local(folder) else f"{folder}/{name}"
+        if url not in self.others:
+            other = self.stack.enter_context(self.open_other(url))
+            self.others[url] = other, self.builder.add_file(other.url, other.read)
+        return self.others[url]
+
+
+class _Walk:
+    """The way through groups and links."""
+
+    def __init__(self, files: _Files, builder: SetBuilder) -> None:
+        self.files, self.builder = files, builder
+
+    def group(self, home: Home, group: Any, path: str, above: tuple[Any, ...]) -> None:
+        """Add a group and everything below it."""
+        token = (home.source.url, _address(group))
+        if token in above:
+            reason = "is a link to a group that it lies in: its paths have no end"
+            raise ScanError(home.source.url, path, reason)
+        self.builder.add_group(path, attributes_of(group, home.source.url, path))
+        dimensions = Dimensions(home.h5)
+        for name, (there, node) in self._members(home, group, path):
+            below = join_path(path, name)
+            if _is_group(node):
+                self.group(there, node, below, (*above, token))
+            elif not _is_dimension_only(node):
+                draft = draft_dataset(there, node, below, dimensions, self.builder.settings)
+                self.builder.add_array(below, draft)
+
+    def _members(self, home: Home, group: Any, path: str) -> Iterator[tuple[str, tuple[Home, Any]]]:
+        import h5py
+
+        for name in group:
+            shown = name.removeprefix(NON_COORD)
+            below = join_path(path, shown)
+            if self.builder.settings.skips(below):
+                continue
+            kind = group.id.links.get_info(name.encode("utf-8", "surrogateescape")).type
+            if kind == h5py.h5l.TYPE_EXTERNAL:
+                node = self._external(home, group, name, below)
+            elif kind in (h5py.h5l.TYPE_HARD, h5py.h5l.TYPE_SOFT):
+                node = home, self._get(home, group, name, below)
+            else:
+                raise ScanError(home.source.url, below, "is a link of a kind that only its maker understands")
+            if isinstance(node[1], h5py.Dataset | h5py.Group):  # a named type holds no values
+                yield shown, node
+
+    def _external(self, home: Home, group: Any, name: str, below: str) -> tuple[Home, Any]:
+        link = group.get(name, getlink=True)
+        try:
+            other, _ = self.files.other(home.source, link.filename)
+        except StoreError as err:
+            reason = f"is an external link to {link.filename!r}, which cannot be opened: {err}"
+            raise ScanError(home.source.url, below, reason) from err
+        there = self.files.home(other)
+        return there, self._get(there, there.h5, link.path, below)
+
+    def _get(self, home: Home, group: Any, name: str, below: str) -> Any:
+        try:
+            return group[name]
+        except (KeyError, OSError) as err:
+            reason = (
+                f"is a link to {group.get(name, getlink=True).path!r}"
+                if name in group.keys()
+                else "is a link"
+            )
+            raise ScanError(home.source.url, below, f"{reason} that leads nowhere: {err}") from err
+        except (TypeError, NotImplementedError) as err:
+            raise ScanError(home.source.url, below, f"cannot be opened: {err}") from err
+
+
+def _is_group(node: Any) -> bool:
+    import h5py
+
+    return isinstance(node, h5py.Group)
+
+
+def _address(node: Any) -> Any:
+    import h5py
+
+    info = h5py.h5o.get_info(node.id)
+    return getattr(info, "addr", None) or bytes(info.token)
+
+
+def _is_dimension_only(dataset: Any) -> bool:
+    """Whether a dataset only stands for a dimension that has no coordinate variable."""
+    import h5py
+
+    if not h5py.h5a.exists(dataset.id, b"NAME") or not h5py.h5ds.is_scale(dataset.id):
+        return False
+    return bytes(h5py.h5ds.get_scale_name(dataset.id)).startswith(NOT_A_VARIABLE)

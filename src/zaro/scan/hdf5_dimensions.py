@@ -1,0 +1,86 @@
+"""Names of the dimensions of HDF5 datasets: from dimension scales, else such as netCDF makes up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Dimensions"]
+
+
+class Dimensions:
+    """Names of dimensions within one group."""
+
+    def __init__(self, h5: Any) -> None:
+        self._h5 = h5
+        self._phony: list[int] = []
+        self._names_by_id: dict[int, str] | None = None
+
+    def names(self, dataset: Any, inner: tuple[int, ...] = ()) -> tuple[str, ...]:
+        """A name for each dimension of a dataset, and of `inner` ones that its elements have."""
+        import h5py
+
+        rank = len(dataset.shape)
+        if not rank:
+            return self._with_phony([None] * len(inner), inner)
+        names: list[str | None] = [None] * rank
+        if h5py.h5a.exists(dataset.id, b"_Netcdf4Coordinates") and rank > 1:
+            names = self._by_id(dataset, rank)
+        elif rank == 1 and h5py.h5ds.is_scale(dataset.id):
+            names = [_last(dataset.name)]
+        if None in names and h5py.h5a.exists(dataset.id, b"DIMENSION_LIST"):
+            scales = self._scales(dataset, rank)
+            names = [name if name is not None else scale for name, scale in zip(names, scales, strict=True)]
+        if None in names and h5py.h5ds.is_scale(
+            dataset.id
+        ):  # a scale of several dimensions is one of the first
+            names[0] = names[0] or _last(dataset.name)
+        return self._with_phony([*names, *[None] * len(inner)], (*dataset.shape, *inner))
+
+    def _scales(self, dataset: Any, rank: int) -> list[str | None]:
+        """The first scale that is attached to each dimension."""
+        import h5py
+
+        found: list[str | None] = [None] * rank
+        for axis, references in enumerate(dataset.attrs["DIMENSION_LIST"]):
+            if axis < rank and len(references) and references[0]:
+                found[axis] = _last(h5py.h5r.get_name(references[0], dataset.id).decode())
+        return found
+
+    def _by_id(self, dataset: Any, rank: int) -> list[str | None]:
+        """Names by netCDF's own numbers of dimensions, which it notes for coordinates of several dimensions."""
+        import numpy as np
+
+        wanted = np.atleast_1d(dataset.attrs["_Netcdf4Coordinates"]).tolist()
+        if self._names_by_id is None:
+            self._names_by_id = {}
+            self._h5.visititems(self._note)
+        names = [self._names_by_id.get(number) for number in wanted]
+        return names if len(names) == rank else [None] * rank
+
+    def _note(self, name: str, node: Any) -> None:
+        import h5py
+
+        if isinstance(node, h5py.Dataset) and "_Netcdf4Dimid" in node.attrs and h5py.h5ds.is_scale(node.id):
+            assert self._names_by_id is not None
+            self._names_by_id.setdefault(int(node.attrs["_Netcdf4Dimid"]), _last(name))
+
+    def _with_phony(self, names: list[str | None], shape: tuple[int, ...]) -> tuple[str, ...]:
+        """Name what has no name by its size, as netCDF does: each size of a dataset has a number, used again."""
+        used: set[int] = set()
+        found = []
+        for name, size in zip(names, shape, strict=True):
+            if name is not None:
+                found.append(name)
+                continue
+            number = next(
+                (k for k, s in enumerate(self._phony) if s == size and k not in used), len(self._phony)
+            )
+            if number == len(self._phony):
+                self._phony.append(size)
+            used.add(number)
+            found.append(f"phony_dim_{number}")
+        return tuple(found)
+
+
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]

@@ -1,0 +1,362 @@
+"""HDF5 and NetCDF4: values of every variable are those of h5py, netCDF4 and xarray's own engines."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+import scan_files as files
+import xarray as xr
+from kerchunk.hdf import SingleHdf5ToZarr
+
+import zaro
+from zaro.errors import ScanError
+from zaro.scan import scan
+from zaro.scan.hdf5_chunks import _through_python, chunk_index
+
+
+@pytest.fixture(scope="module")
+def layouts(tmp_path_factory):
+    return files.hdf5_layouts(tmp_path_factory.mktemp("hdf5") / "layouts.h5")
+
+
+@pytest.fixture(scope="module")
+def climate(tmp_path_factory):
+    return files.climate(tmp_path_factory.mktemp("nc4") / "climate.nc")
+
+
+def datasets(file: h5py.File) -> dict[str, h5py.Dataset]:
+    found = {}
+
+    def note(name, _):
+        if isinstance(file[name], h5py.Dataset):
+            found[name] = file[name]
+
+    file.visititems(note)
+    file.visititems_links(note)
+    return found
+
+
+def plain(values):
+    """Values as zaro gives them: text decoded."""
+    if values.dtype.kind == "O" and h5py.check_string_dtype(values.dtype) is not None:
+        return np.array(
+            [v.decode() if isinstance(v, bytes) else v for v in values.reshape(-1)], object
+        ).reshape(values.shape)
+    return values
+
+
+def assert_same(found, expected):
+    assert found.shape == expected.shape
+    if expected.dtype.names:
+        for name in expected.dtype.names:
+            assert_same(found[name], expected[name])
+    elif expected.dtype.kind == "O":
+        pairs = zip(np.asarray(found, object).reshape(-1), expected.reshape(-1), strict=True)
+        assert all(np.array_equal(a, b) for a, b in pairs)
+    else:
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("inline", [0, 500, 1 << 20])
+def test_every_dataset_reads_as_h5py_reads_it(layouts, inline):
+    root = zaro.open(scan(layouts, inline_threshold=inline))
+    with h5py.File(layouts) as file:
+        for name, dataset in datasets(file).items():
+            expected = plain(np.asarray(dataset[()], dataset.dtype.base))
+            assert_same(np.asarray(root[name][...]), expected)
+
+
+def test_links_are_variables_under_their_own_paths(layouts):
+    refs = scan(layouts, inline_threshold=0)
+    assert refs["hard/0.0.0"] == refs["contiguous/0.0.0"]
+    assert refs["soft/0"] == refs["group/inner/deep/0"] == refs["group_link/deep/0"]
+
+
+def test_kerchunk_writes_the_same_references(tmp_path):
+    file = tmp_path / "common.h5"
+    with h5py.File(file, "w") as f:
+        f["contiguous"] = files.VALUES
+        f["scalar"] = 3.25
+        f.create_dataset("big_endian", data=files.VALUES.astype(">f4"), chunks=(3, 3, 3))
+        f.create_dataset(
+            "deep/shuffled", data=files.VALUES, chunks=(4, 3, 5), compression="gzip", shuffle=True
+        )
+        masked = f.create_dataset("masked", (3, 8), "i4", chunks=(3, 4), compression="gzip", shuffle=True)
+        masked.id.write_direct_chunk((0, 4), bytes(48), filter_mask=3)
+    ours = scan(file, inline_threshold=0)
+    theirs = SingleHdf5ToZarr(str(file), inline_threshold=0).translate()["refs"]
+    keys = [key for key in theirs if ".z" not in key]
+    assert len(keys) > 50
+    assert sorted(key for key in ours if ".z" not in key) == sorted(keys)
+    assert all(ours[key] == theirs[key] for key in keys)
+    for name in ("contiguous", "big_endian", "deep/shuffled", "masked"):
+        mine, other = (json.loads(refs[f"{name}/.zarray"]) for refs in (ours, theirs))
+        assert all(
+            mine[member] == other[member] for member in ("shape", "chunks", "dtype", "filters", "compressor")
+        )
+
+
+def test_the_index_is_the_one_that_h5py_gives(layouts):
+    with h5py.File(layouts) as file:
+        for name in ("big_endian", "half_written", "some_masked", "empty"):
+            dataset = file[name]
+            grid = tuple(-(-s // c) for s, c in zip(dataset.shape, dataset.chunks, strict=True))
+            rows = [np.stack(how(dataset, grid)) for how in (chunk_index, _through_python)]
+            np.testing.assert_array_equal(*rows)
+
+
+def test_netcdf_opens_as_xarray_opens_it(climate):
+    refs = scan(climate)
+    for engine in ("netcdf4", "h5netcdf"):
+        for decode in (True, False):
+            with (
+                xr.open_dataset(climate, engine=engine, decode_cf=decode) as expected,
+                xr.open_dataset(refs, engine="zaro", decode_cf=decode) as found,
+            ):
+                xr.testing.assert_identical(found.load(), expected.load())
+
+
+def test_our_document_reads_through_kerchunk_and_theirs_through_ours(climate):
+    ours = files.document(scan(climate))
+    with (
+        xr.open_dataset(climate, engine="netcdf4") as expected,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        theirs = SingleHdf5ToZarr(str(climate)).translate()
+        with xr.open_dataset(ours, engine="kerchunk") as found:
+            xr.testing.assert_identical(found.load(), expected.load())
+        with xr.open_dataset(theirs, engine="zaro") as found:
+            # kerchunk takes HDF5's fill value for one that is masked: a scalar that was never written becomes NaN
+            xr.testing.assert_equal(found.drop_vars("crs").load(), expected.drop_vars("crs").load())
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"compression": "zstd"},
+        {"compression": "bzip2"},
+        {"compression": "blosc_lz4"},
+        {"compression": "blosc_zstd", "blosc_shuffle": 2},
+        {"compression": "blosc_zlib"},
+        {"fletcher32": True},
+        {"datatype": ">f4", "endian": "big"},
+    ],
+)
+def test_filters_that_netcdf_has_are_decoded(tmp_path, how):
+    file = tmp_path / "filters.nc"
+    values = np.repeat(np.repeat(files.VALUES, 9, 1), 9, 2)  # netCDF's blosc fails on what it cannot compress
+    with netCDF4.Dataset(file, "w") as ds:
+        for name, size in zip("xyz", values.shape, strict=True):
+            ds.createDimension(name, size)
+        try:
+            how = {"datatype": "f4", **how}
+            variable = ds.createVariable("v", dimensions=tuple("xyz"), chunksizes=(3, 20, 25), **how)
+        except RuntimeError as err:
+            pytest.xfail(f"this netCDF library has no such filter: {err}")
+        variable[:] = values
+    np.testing.assert_array_equal(zaro.open(scan(file))["v"][...], values.astype("f4"))
+
+
+def test_groups_and_dimensions_of_other_groups_keep_their_names(tmp_path):
+    file = tmp_path / "tree.nc"
+    with netCDF4.Dataset(file, "w") as ds:
+        ds.createDimension("x", 3)
+        ds.createDimension("unnamed", 2)
+        group = ds.createGroup("a/b")
+        group.createDimension("y", 2)
+        group.createVariable("v", "i4", ("x", "y"))[:] = np.arange(6).reshape(3, 2)
+        group.createVariable("w", "i4", ("unnamed",))[:] = [1, 2]
+        group.createVariable("y", "i4", ("x", "y"))[:] = 3  # a coordinate of two dimensions
+    with (
+        xr.open_datatree(file, engine="netcdf4") as expected,
+        xr.open_datatree(scan(file), engine="zaro") as found,
+    ):
+        xr.testing.assert_identical(found.load(), expected.load())
+
+
+def test_dimensions_without_names_are_named_as_netcdf_names_them(tmp_path):
+    file = tmp_path / "plain.h5"
+    with h5py.File(file, "w") as f:
+        f["a"], f["b"], f["c"] = np.zeros((3, 4)), np.zeros((4, 5)), np.zeros((4, 4))
+    with (
+        xr.open_dataset(file, engine="netcdf4") as expected,
+        xr.open_dataset(scan(file), engine="zaro") as found,
+    ):
+        xr.testing.assert_identical(found.load(), expected.load())
+
+
+def test_what_was_never_written_is_not_masked_unless_the_file_says_so(tmp_path):
+    file = tmp_path / "fill.nc"
+    with netCDF4.Dataset(file, "w") as ds:
+        ds.createDimension("x", 6)
+        ds.createVariable("plain", "f4", ("x",), chunksizes=(2,))[:2] = 1
+        ds.createVariable("masked", "f4", ("x",), chunksizes=(2,), fill_value=-1)[:2] = 1
+    with h5py.File(file, "a") as f:
+        other = f.create_dataset("other", (6,), "i4", chunks=(2,), fillvalue=0)
+        other[:2] = 1
+        other.attrs["_FillValue"] = np.int32(-5)
+    with (
+        xr.open_dataset(file, engine="h5netcdf", phony_dims="sort") as expected,
+        xr.open_dataset(scan(file), engine="zaro") as found,
+    ):
+        for name in ("plain", "masked", "other"):
+            np.testing.assert_array_equal(found[name].values, expected[name].values)
+    assert np.isnan(found["masked"].values[2:]).all()
+    assert (found["plain"].values[2:] == np.float32(9.969209968386869e36)).all()
+    assert (found["other"].values[2:] == 0).all()
+
+
+def test_external_links_and_external_storage_lead_to_their_files(tmp_path):
+    with h5py.File(tmp_path / "other.h5", "w") as f:
+        f["deep/v"] = np.arange(300)
+    np.arange(200, dtype="<i4").tofile(tmp_path / "raw.bin")
+    with h5py.File(tmp_path / "main.h5", "w") as f:
+        f["there"] = h5py.ExternalLink("other.h5", "/deep/v")
+        f["folder"] = h5py.ExternalLink("other.h5", "/deep")
+        f.create_dataset("raw", (150,), "<i4", external=[(str(tmp_path / "raw.bin"), 40, 600)])
+    refs = scan(tmp_path / "main.h5")
+    assert refs["there/0"][0] == refs["folder/v/0"][0] == str(tmp_path / "other.h5")
+    assert refs["raw/0"] == [str(tmp_path / "raw.bin"), 40, 600]
+    root = zaro.open(refs)
+    np.testing.assert_array_equal(root["folder/v"][...], np.arange(300))
+    np.testing.assert_array_equal(root["raw"][...], np.arange(10, 160))
+
+
+def test_a_file_that_begins_with_bytes_of_its_users_is_read(tmp_path):
+    with h5py.File(tmp_path / "user.h5", "w", userblock_size=1024) as f:
+        f.create_dataset("chunked", data=np.arange(1000), chunks=(300,))
+        f["contiguous"] = np.arange(500)
+    root = zaro.open(scan(tmp_path / "user.h5", inline_threshold=0))
+    np.testing.assert_array_equal(root["chunked"][...], np.arange(1000))
+    np.testing.assert_array_equal(root["contiguous"][...], np.arange(500))
+
+
+BAD = {
+    "dangling": (lambda f: f.__setitem__("bad", h5py.SoftLink("/nowhere")), "leads nowhere"),
+    "lost": (lambda f: f.__setitem__("bad", h5py.ExternalLink("no.h5", "/x")), "cannot be opened"),
+    "null": (lambda f: f.__setitem__("bad", h5py.Empty("f4")), "no dataspace"),
+    "cycle": (lambda f: f.__setitem__("bad", f["/"]), "lies in"),
+    "references": (lambda f: f.create_dataset("bad", (2,), h5py.ref_dtype), "references"),
+    "long double": (lambda f: f.create_dataset("bad", (2,), "g"), "128 bits"),
+    "members": (lambda f: f.create_dataset("bad", (2,), [("t", h5py.string_dtype())]), "no fixed size"),
+    "lzf": (
+        lambda f: f.create_dataset("bad", data=np.zeros((400, 400)), compression="lzf"),
+        "filter 32000, lzf",
+    ),
+    "masks": (
+        lambda f: mixed(f),  # noqa: PLW0108 - defined below
+        "without some of the filters",
+    ),
+}
+
+
+def mixed(f):
+    bad = f.create_dataset("bad", (1024, 1024), "f8", chunks=(512, 512), compression="gzip")
+    for at in ((0, 0), (0, 512)):
+        bad.id.write_direct_chunk(at, bytes(512 * 512 * 8), filter_mask=1)
+    bad[512:] = 1
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_represented_is_an_error_that_names_it_and_can_be_left_out(tmp_path, case):
+    make, reason = BAD[case]
+    file = tmp_path / "bad.h5"
+    with h5py.File(file, "w") as f:
+        f["good"] = np.arange(3)
+        make(f)
+    with pytest.raises(ScanError, match=reason) as caught:
+        scan(file)
+    assert caught.value.variable == "bad"
+    assert str(file) in str(caught.value)
+    assert list(scan(file, skip="bad").arrays) == ["good"]
+
+
+def test_a_damaged_file_is_an_error_that_names_it(tmp_path):
+    file = files.hdf5_layouts(tmp_path / "whole.h5")
+    cut = tmp_path / "cut.h5"
+    cut.write_bytes(file.read_bytes()[:5000])
+    with pytest.raises(ScanError, match=r"cut\.h5"):
+        scan(cut)
+    (tmp_path / "text").write_text("hello world")
+    with pytest.raises(ScanError, match="begins with b'hello wo'"):
+        scan(tmp_path / "text")
+
+
+def test_big_runs_are_cut_along_their_leading_dimensions(tmp_path):
+    file = tmp_path / "big.h5"
+    values = np.arange(6 * 10 * 50, dtype="i4").reshape(6, 10, 50)
+    with h5py.File(file, "w") as f:
+        f["v"] = values
+    for most, chunks in (
+        (4000, (2, 10, 50)),
+        (2000, (1, 10, 50)),
+        (1500, (1, 5, 50)),
+        (100, (1, 1, 25)),
+        (1 << 20, (6, 10, 50)),
+    ):
+        array = zaro.open(scan(file, split=most, inline_threshold=0))["v"]
+        assert array.chunks == chunks
+        np.testing.assert_array_equal(array[...], values)
+
+
+def test_files_are_named_as_asked(tmp_path):
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f["v"] = np.arange(100)
+    assert scan(tmp_path / "f.h5", relative_to=tmp_path / "sub")["v/0"][0] == "../f.h5"
+    assert (
+        scan(tmp_path / "f.h5", rename={str(tmp_path): "s3://bucket/data"})["v/0"][0]
+        == "s3://bucket/data/f.h5"
+    )
+
+
+def test_attributes_are_what_xarray_expects(tmp_path):
+    with h5py.File(tmp_path / "attrs.h5", "w") as f:
+        v = f.create_dataset("v", data=np.arange(3))
+        v.attrs.update(
+            {
+                "one": np.array([4], "i2"),
+                "many": [1.5, 2.5],
+                "text": "ä",
+                "bytes": np.bytes_(b"raw"),
+                "none": h5py.Empty("f4"),
+                "words": np.array(["a", "b"], object),
+                "flag": True,
+                "odd": np.array([[1, 2], [3, 4]]),
+                "ref": f["v"].ref,
+                "nan": np.nan,
+            }
+        )
+    attrs = zaro.open(scan(tmp_path / "attrs.h5"))["v"].attrs
+    assert attrs.pop("nan") != 0
+    assert attrs == {
+        "_ARRAY_DIMENSIONS": ["phony_dim_0"],
+        "one": 4,
+        "many": [1.5, 2.5],
+        "text": "ä",
+        "bytes": "raw",
+        "none": "",
+        "words": ["a", "b"],
+        "flag": True,
+        "odd": [[1, 2], [3, 4]],
+        "ref": "/v",
+    }
+
+
+def test_a_remote_file_is_fetched_in_a_few_requests(climate):
+    from http_server import serving
+
+    with serving(climate.parent) as server:
+        url = f"{server.url}/climate.nc"
+        refs = scan(url, inline_threshold=0)
+        requests = len(server.requests)
+        assert refs["tas/0.0.0"] == [url, *scan(climate, inline_threshold=0)["tas/0.0.0"][1:]]
+        with xr.open_dataset(climate) as expected, xr.open_dataset(refs, engine="zaro") as found:
+            xr.testing.assert_identical(found.load(), expected.load())
+    assert requests <= 2
