@@ -15,7 +15,6 @@ zaro_scan *zaro_scan_new(bool nested, uint64_t skip) {
         return NULL;
     scan->nested = nested;
     scan->skip = skip;
-    scan->null_file = ZARO_SCAN_ABSENT;
     /* where a scanner lies differs from run to run: nobody can prepare texts that collide */
     scan->files.seed = scan->paths.seed = (uint64_t)(uintptr_t)scan * 0x9E3779B97F4A7C15u;
     return scan;
@@ -156,19 +155,13 @@ static zaro_step_result word(zaro_scan *scan, const uint8_t **p, const uint8_t *
     return STEP_OK;
 }
 
-/* [url], [url, offset, length] or the same with null for the URL; p is behind the bracket. */
+/* [url] or [url, offset, length]; p is behind the bracket. */
 static zaro_step_result list(zaro_scan *scan, const uint8_t *p, const uint8_t *end, int32_t guess,
                              zaro_scan_loose *entry, const uint8_t **after) {
-    zaro_step_result step;
     p = blank(p);
-    if (*p == '"') {
-        step = url_file(scan, p + 1, end, guess, &entry->file, &p);
-    } else if (*p == 'n') {
-        step = word(scan, &p, end, "null");
-        entry->file = scan->null_file;
-    } else {
+    if (*p != '"')
         return unexpected(scan, p, end, ZARO_SCAN_REFERENCE);
-    }
+    zaro_step_result step = url_file(scan, p + 1, end, guess, &entry->file, &p);
     if (step != STEP_OK)
         return step;
     p = blank(p);
@@ -537,17 +530,10 @@ zaro_status zaro_scan_add(zaro_scan *scan, const uint8_t *key, size_t n, int32_t
         offset = (int64_t)scan->inlined.n;
         length = (int64_t)text_n;
         scan->inlined.n += text_n;
-    } else if (code != ZARO_SCAN_ABSENT) {
-        if (!text)
-            file = scan->null_file;
-        else if (!zaro_scan_file(scan, text, text_n, &file))
-            return ZARO_MEMORY;
+    } else if (code != ZARO_SCAN_ABSENT && !zaro_scan_file(scan, text, text_n, &file)) {
+        return ZARO_MEMORY;
     }
     return zaro_scan_put(scan, key, n, file, offset, length) ? ZARO_OK : ZARO_MEMORY;
-}
-
-zaro_status zaro_scan_default(zaro_scan *scan, const uint8_t *url, size_t n) {
-    return zaro_scan_file(scan, url, n, &scan->null_file) ? ZARO_OK : ZARO_MEMORY;
 }
 
 void zaro_scan_where(const zaro_scan *scan, zaro_scan_trouble *trouble) { *trouble = scan->trouble; }

@@ -49,7 +49,6 @@ struct zaro_scan {
     size_t file_room;
     zaro_scan_array *array; /* by number of `paths` */
     size_t array_room, n_guesses, n_objects;
-    int32_t null_file;
     uint64_t n_refs, skip, n_flat;
     bool nested, mixed;
     /* where it stands */
