@@ -129,7 +129,7 @@ class References(Mapping[str, "Reference"]):
     def _open_address(cls, address: str, options: Options) -> References:
         if is_local(address):
             ending = "/" if address.endswith("/") else ""
-            address = os.path.abspath(local_path(address)) + ending
+            address = os.path.abspath(os.path.expanduser(local_path(address))) + ending
         module = import_module(FORMATS[_format_of(address)])
         # with a protocol of their own, references without one are no paths beside the document
         elsewhere = options.remote_protocol not in (None, "file", "local")
