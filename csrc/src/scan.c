@@ -7,7 +7,6 @@
 #include "scan_parts.h"
 
 enum { AT_START, AT_FIRST, AT_NEXT, AT_KEY, AT_RAW, AT_END };
-enum { MAX_DEPTH = 1024 };
 
 zaro_scan *zaro_scan_new(bool nested, uint64_t skip) {
     zaro_scan *scan = calloc(1, sizeof *scan);
@@ -15,7 +14,6 @@ zaro_scan *zaro_scan_new(bool nested, uint64_t skip) {
         return NULL;
     scan->nested = nested;
     scan->skip = skip;
-    scan->null_file = ZARO_SCAN_ABSENT;
     /* where a scanner lies differs from run to run: nobody can prepare texts that collide */
     scan->files.seed = scan->paths.seed = (uint64_t)(uintptr_t)scan * 0x9E3779B97F4A7C15u;
     return scan;
@@ -43,288 +41,15 @@ void zaro_scan_free(zaro_scan *scan) {
     free(scan);
 }
 
-static zaro_step_result bad(zaro_scan *scan, zaro_scan_fault fault, const uint8_t *at) {
-    scan->trouble.fault = fault;
-    scan->trouble.position = scan->taken + (uint64_t)(at - scan->block);
-    return STEP_BAD;
-}
-
-/* An unexpected byte: the end of the block, or a mistake. */
-static zaro_step_result unexpected(zaro_scan *scan, const uint8_t *p, const uint8_t *end, zaro_scan_fault fault) {
-    return p == end ? STEP_MORE : bad(scan, fault, p);
-}
-
-static inline const uint8_t *blank(const uint8_t *p) {
-    while (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')
-        p++;
-    return p;
-}
-
-/* The text of a string whose first byte is p, unescaped into `room` where it has escapes. */
-static zaro_step_result string(zaro_scan *scan, const uint8_t *p, const uint8_t *end, zaro_bytes *room,
-                               const uint8_t **text, size_t *n, const uint8_t **after) {
-    const uint8_t *close, *wrong;
-    bool escaped;
-    zaro_scan_fault fault = ZARO_SCAN_FINE;
-    zaro_step_result step = zaro_text_end(p, end, &close, &escaped, &fault);
-    if (step != STEP_OK)
-        return step == STEP_BAD ? bad(scan, fault, close) : step;
-    if (close - p > INT32_MAX)
-        return bad(scan, ZARO_SCAN_LONG, p);
-    *after = close + 1;
-    *text = p;
-    *n = (size_t)(close - p);
-    if (!escaped)
-        return STEP_OK;
-    scan->escapes = true;
-    room->n = 0;
-    if (!zaro_bytes_reserve(room, *n))
-        return STEP_MEMORY;
-    fault = zaro_text_unescape(p, close, room->data, n, &wrong);
-    if (fault != ZARO_SCAN_FINE)
-        return bad(scan, fault, wrong);
-    room->data[*n] = 0;
-    *text = room->data;
-    return STEP_OK;
-}
-
-/* Where the document spells `text` at p, with "\/" for "/" or not; NULL where it does not. */
-static inline const uint8_t *spelled(const zaro_scan *scan, const uint8_t *p, const uint8_t *end, const uint8_t *text,
-                                     size_t n) {
-    if ((size_t)(end - p) > n && (n == 0 || memcmp(p, text, n) == 0))
-        return p + n;
-    if (!scan->escapes)
-        return NULL;
-    for (size_t k = 0; k < n; k++, p++) {
-        if (*p == '\\' && text[k] == '/')
-            p++;
-        if (*p != text[k])
-            return NULL; /* at the end of the block as well: a 0 stands there */
-    }
-    return p;
-}
-
 /* A key that continues the pattern of the last ones. Returns what follows its closing quote, or NULL. */
 static inline const uint8_t *expected_key(const zaro_scan *scan, const uint8_t *p, const uint8_t *end, uint32_t *number,
                                           int64_t *id) {
     *number = scan->array[scan->recent].next;
     const zaro_scan_array *array = &scan->array[*number];
-    if (!array->plain || !(p = spelled(scan, p, end, array->prefix, array->prefix_n)))
+    if (!array->plain || !(p = zaro_scan_spelled(scan, p, end, array->prefix, array->prefix_n)))
         return NULL;
     p = zaro_key_indices(p, true, array->separator, array->rank, array->grid, id);
     return p && *p == '"' ? p + 1 : NULL;
-}
-
-/* The file of a URL whose first byte is p. */
-static zaro_step_result url_file(zaro_scan *scan, const uint8_t *p, const uint8_t *end, int32_t guess, int32_t *file,
-                                 const uint8_t **after) {
-    const uint8_t *text, *q;
-    size_t n;
-    for (int tries = 0; tries < 2 && guess >= 0; tries++) {
-        text = zaro_texts_at(&scan->files, (size_t)guess, &n);
-        if (scan->file_plain[guess] && (q = spelled(scan, p, end, text, n)) && *q == '"') {
-            *file = guess;
-            *after = q + 1;
-            return STEP_OK;
-        }
-        guess = (int32_t)scan->file_next[guess] - 1;
-    }
-    zaro_step_result step = string(scan, p, end, &scan->url, &text, &n, after);
-    if (step != STEP_OK)
-        return step;
-    return zaro_scan_file(scan, text, n, file) ? STEP_OK : STEP_MEMORY;
-}
-
-static zaro_step_result amount(zaro_scan *scan, const uint8_t **p, const uint8_t *end, int64_t *value) {
-    zaro_scan_fault fault = ZARO_SCAN_FINE;
-    const uint8_t *q = blank(*p);
-    if (*q != ',')
-        return unexpected(scan, q, end, *q == ']' ? ZARO_SCAN_REFERENCE : ZARO_SCAN_SYNTAX);
-    q = blank(q + 1);
-    if ((uint8_t)(*q - '0') > 9 && *q != '-') {
-        bool other = *q == '"' || *q == '{' || *q == '[' || *q == 't' || *q == 'f' || *q == 'n';
-        return unexpected(scan, q, end, other ? ZARO_SCAN_REFERENCE : ZARO_SCAN_SYNTAX);
-    }
-    zaro_step_result step = zaro_text_number(q, end, p, value, &fault);
-    return step == STEP_BAD ? bad(scan, fault, *p) : step;
-}
-
-static zaro_step_result word(zaro_scan *scan, const uint8_t **p, const uint8_t *end, const char *text) {
-    for (; *text; text++, ++*p)
-        if (**p != (uint8_t)*text)
-            return unexpected(scan, *p, end, ZARO_SCAN_SYNTAX);
-    return STEP_OK;
-}
-
-/* [url], [url, offset, length] or the same with null for the URL; p is behind the bracket. */
-static zaro_step_result list(zaro_scan *scan, const uint8_t *p, const uint8_t *end, int32_t guess,
-                             zaro_scan_loose *entry, const uint8_t **after) {
-    zaro_step_result step;
-    p = blank(p);
-    if (*p == '"') {
-        step = url_file(scan, p + 1, end, guess, &entry->file, &p);
-    } else if (*p == 'n') {
-        step = word(scan, &p, end, "null");
-        entry->file = scan->null_file;
-    } else {
-        return unexpected(scan, p, end, ZARO_SCAN_REFERENCE);
-    }
-    if (step != STEP_OK)
-        return step;
-    p = blank(p);
-    entry->offset = 0;
-    entry->length = ZARO_SCAN_WHOLE;
-    if (*p != ']') {
-        if ((step = amount(scan, &p, end, &entry->offset)) != STEP_OK)
-            return step;
-        if ((step = amount(scan, &p, end, &entry->length)) != STEP_OK)
-            return step;
-        p = blank(p);
-        if (*p != ']')
-            return unexpected(scan, p, end, *p == ',' ? ZARO_SCAN_REFERENCE : ZARO_SCAN_SYNTAX);
-    }
-    *after = p + 1;
-    return STEP_OK;
-}
-
-/* Text or "base64:", straight to the inline bytes; p is behind the quote. */
-static zaro_step_result text(zaro_scan *scan, const uint8_t *p, const uint8_t *end, zaro_scan_loose *entry,
-                             const uint8_t **after) {
-    const uint8_t *close, *wrong;
-    bool escaped;
-    zaro_scan_fault fault = ZARO_SCAN_FINE;
-    zaro_step_result step = zaro_text_end(p, end, &close, &escaped, &fault);
-    if (step != STEP_OK)
-        return step == STEP_BAD ? bad(scan, fault, close) : step;
-    if (!zaro_bytes_reserve(&scan->inlined, (size_t)(close - p)))
-        return STEP_MEMORY;
-    uint8_t *out = scan->inlined.data + scan->inlined.n;
-    size_t n = 0;
-    fault = zaro_text_unescape(p, close, out, &n, &wrong);
-    if (fault != ZARO_SCAN_FINE)
-        return bad(scan, fault, wrong);
-    if (n >= 7 && memcmp(out, "base64:", 7) == 0) {
-        if (!zaro_text_base64(out + 7, n - 7, &n))
-            return bad(scan, ZARO_SCAN_BASE64, p);
-        memmove(out, out + 7, n);
-    }
-    entry->file = ZARO_SCAN_INLINE;
-    entry->offset = (int64_t)scan->inlined.n;
-    entry->length = (int64_t)n;
-    scan->inlined.n += n;
-    *after = close + 1;
-    return STEP_OK;
-}
-
-/* Bytes of a word that are 0: the lowest bit set is exact. */
-static inline uint64_t zeros(uint64_t word) {
-    const uint64_t ones = 0x0101010101010101u;
-    return (word - ones) & ~word & (ones << 7);
-}
-
-/* Where to look next inside a value: past what is no quote, bracket or brace; in a string, no quote or backslash. */
-static inline const uint8_t *dull(const uint8_t *p, const uint8_t *end, bool in_string) {
-    const uint64_t ones = 0x0101010101010101u;
-    for (uint64_t word, other; end - p >= 8; p += 8) {
-        memcpy(&word, p, 8);
-        /* "[" and "]" are "{" and "}" without 0x20, and these differ in 0x06 */
-        other = in_string ? word ^ (ones * '\\') : ((word | (ones * 0x20)) & ~(ones * 0x06)) ^ (ones * 0x79);
-        if (zeros(word ^ (ones * '"')) | zeros(other))
-            break;
-    }
-    return p;
-}
-
-/* Walk over a value that is no entry; *at is where it ends or the block does. */
-static zaro_step_result pass(zaro_scan *scan, const uint8_t **at, const uint8_t *end) {
-    const uint8_t *p = *at;
-    for (; p < end; p++) {
-        if ((scan->depth || scan->in_string) && !scan->in_escape && (p = dull(p, end, scan->in_string)) == end)
-            break;
-        uint8_t c = *p;
-        if (scan->in_escape) {
-            scan->in_escape = false;
-        } else if (scan->in_string) {
-            scan->in_escape = c == '\\';
-            scan->in_string = c != '"';
-            if (c == '"' && !scan->depth)
-                break;
-        } else if (scan->in_scalar && (c == ',' || c == '}' || c == ']' || c <= ' ')) {
-            *at = p;
-            return STEP_OK;
-        } else if (c == '"') {
-            if (scan->in_scalar)
-                return bad(scan, ZARO_SCAN_SYNTAX, p);
-            scan->in_string = true;
-        } else if (c == '{' || c == '[') {
-            if (scan->in_scalar)
-                return bad(scan, ZARO_SCAN_SYNTAX, p);
-            if (scan->depth >= MAX_DEPTH)
-                return bad(scan, ZARO_SCAN_DEPTH, p);
-            uint64_t bit = (uint64_t)1 << scan->depth % 64;
-            scan->kind[scan->depth / 64] &= ~bit;
-            scan->kind[scan->depth / 64] |= c == '{' ? bit : 0;
-            scan->depth++;
-        } else if (c == '}' || c == ']') {
-            if (!scan->depth || (scan->kind[(scan->depth - 1) / 64] >> (scan->depth - 1) % 64 & 1) != (c == '}'))
-                return bad(scan, ZARO_SCAN_SYNTAX, p);
-            if (--scan->depth == 0)
-                break;
-        } else if (!scan->depth) {
-            if (c == ',' || c == ':')
-                return bad(scan, ZARO_SCAN_SYNTAX, p);
-            scan->in_scalar = true;
-        }
-    }
-    *at = p == end ? p : p + 1;
-    return p == end ? STEP_MORE : STEP_OK;
-}
-
-static void pass_start(zaro_scan *scan) {
-    scan->depth = 0;
-    scan->in_string = scan->in_escape = scan->in_scalar = false;
-}
-
-/* An object in the place of a reference: kept as it stands. */
-static zaro_step_result object(zaro_scan *scan, const uint8_t *p, const uint8_t *end, zaro_scan_loose *entry,
-                               const uint8_t **after) {
-    const uint8_t *start = p;
-    pass_start(scan);
-    zaro_step_result step = pass(scan, &p, end);
-    if (step != STEP_OK)
-        return step;
-    size_t n = (size_t)(p - start);
-    if (!zaro_bytes_reserve(&scan->inlined, n))
-        return STEP_MEMORY;
-    memcpy(scan->inlined.data + scan->inlined.n, start, n);
-    entry->file = ZARO_SCAN_OBJECT;
-    entry->offset = (int64_t)scan->inlined.n;
-    entry->length = (int64_t)n;
-    scan->inlined.n += n;
-    scan->n_objects++;
-    *after = p;
-    return STEP_OK;
-}
-
-static zaro_step_result value(zaro_scan *scan, const uint8_t *p, const uint8_t *end, int32_t guess,
-                              zaro_scan_loose *entry, const uint8_t **after) {
-    zaro_step_result step;
-    entry->file = ZARO_SCAN_ABSENT;
-    entry->offset = entry->length = 0;
-    switch (*p) {
-    case '[':
-        return list(scan, p + 1, end, guess, entry, after);
-    case '"':
-        return text(scan, p + 1, end, entry, after);
-    case '{':
-        return object(scan, p, end, entry, after);
-    case 'n':
-        step = word(scan, &p, end, "null");
-        *after = p;
-        return step;
-    default:
-        return unexpected(scan, p, end, ZARO_SCAN_REFERENCE);
-    }
 }
 
 static bool ends_in(const uint8_t *key, size_t n, const char *name) {
@@ -366,14 +91,14 @@ static zaro_step_result member(zaro_scan *scan, const uint8_t *key, size_t n, co
         *taken = false;
         return STEP_OK;
     } else if (is(key, n, "refs")) {
-        return bad(scan, ZARO_SCAN_REFERENCE, p);
+        return zaro_scan_bad(scan, ZARO_SCAN_REFERENCE, p);
     }
     scan->sink = field;
     if (field >= 0) {
         scan->field[field].n = 0;
         scan->has_field[field] = true;
     }
-    pass_start(scan);
+    zaro_scan_pass_start(scan);
     scan->state = AT_RAW;
     *after = p;
     return STEP_OK;
@@ -392,12 +117,12 @@ static zaro_step_result entry(zaro_scan *scan, const uint8_t *p, const uint8_t *
         q = expected_key(scan, p + 1, end, &expected, &id);
         guess = scan->array[q ? expected : scan->recent].guess;
     }
-    if (!q && (step = string(scan, p + 1, end, &scan->scratch, &key, &n, &q)) != STEP_OK)
+    if (!q && (step = zaro_scan_string(scan, p + 1, end, &scan->scratch, &key, &n, &q)) != STEP_OK)
         return step;
-    q = blank(q);
+    q = zaro_scan_blank(q);
     if (*q != ':')
-        return unexpected(scan, q, end, ZARO_SCAN_SYNTAX);
-    q = blank(q + 1);
+        return zaro_scan_unexpected(scan, q, end, ZARO_SCAN_SYNTAX);
+    q = zaro_scan_blank(q + 1);
     if (q == end)
         return STEP_MORE;
     if (key && !scan->inside) {
@@ -406,7 +131,7 @@ static zaro_step_result entry(zaro_scan *scan, const uint8_t *p, const uint8_t *
         if (step != STEP_OK || taken)
             return step;
     }
-    if ((step = value(scan, q, end, guess, &found, &q)) != STEP_OK)
+    if ((step = zaro_scan_value(scan, q, end, guess, &found, &q)) != STEP_OK)
         return step;
     *after = q;
     scan->state = AT_NEXT;
@@ -432,7 +157,7 @@ static zaro_step_result entry(zaro_scan *scan, const uint8_t *p, const uint8_t *
 
 /* One step of the document; *at moves past what is taken. */
 static zaro_step_result advance(zaro_scan *scan, const uint8_t **at, const uint8_t *end) {
-    const uint8_t *p = scan->state == AT_RAW ? *at : blank(*at), *start = p;
+    const uint8_t *p = scan->state == AT_RAW ? *at : zaro_scan_blank(*at), *start = p;
     zaro_step_result step;
     *at = p;
     switch (scan->state) {
@@ -440,10 +165,10 @@ static zaro_step_result advance(zaro_scan *scan, const uint8_t **at, const uint8
         if (*p == 0xEF && scan->taken == 0 && p == scan->block) { /* a byte order mark */
             if (end - p < 3)
                 return STEP_MORE;
-            p = blank(memcmp(p, "\xEF\xBB\xBF", 3) == 0 ? p + 3 : p);
+            p = zaro_scan_blank(memcmp(p, "\xEF\xBB\xBF", 3) == 0 ? p + 3 : p);
         }
         if (*p != '{')
-            return unexpected(scan, p, end, ZARO_SCAN_START);
+            return zaro_scan_unexpected(scan, p, end, ZARO_SCAN_START);
         scan->state = AT_FIRST;
         *at = p + 1;
         return STEP_OK;
@@ -461,12 +186,12 @@ static zaro_step_result advance(zaro_scan *scan, const uint8_t **at, const uint8
             return STEP_OK;
         }
         if (scan->state == AT_NEXT)
-            return unexpected(scan, p, end, ZARO_SCAN_SYNTAX);
+            return zaro_scan_unexpected(scan, p, end, ZARO_SCAN_SYNTAX);
         /* fall through */
     case AT_KEY:
-        return *p == '"' ? entry(scan, p, end, at) : unexpected(scan, p, end, ZARO_SCAN_SYNTAX);
+        return *p == '"' ? entry(scan, p, end, at) : zaro_scan_unexpected(scan, p, end, ZARO_SCAN_SYNTAX);
     case AT_RAW:
-        step = pass(scan, &p, end);
+        step = zaro_scan_pass(scan, &p, end);
         if (step != STEP_OK && step != STEP_MORE)
             return step;
         if (scan->sink >= 0) {
@@ -484,7 +209,7 @@ static zaro_step_result advance(zaro_scan *scan, const uint8_t **at, const uint8
         }
         return step;
     default:
-        return unexpected(scan, p, end, ZARO_SCAN_TRAILING);
+        return zaro_scan_unexpected(scan, p, end, ZARO_SCAN_TRAILING);
     }
 }
 
@@ -494,7 +219,7 @@ static void name_trouble(zaro_scan *scan, const uint8_t *p, const uint8_t *end) 
     const uint8_t *after;
     trouble.key = NULL;
     if ((scan->state == AT_KEY || scan->state == AT_FIRST) && *p == '"' &&
-        string(scan, p + 1, end, &scan->scratch, &trouble.key, &trouble.key_n, &after) != STEP_OK)
+        zaro_scan_string(scan, p + 1, end, &scan->scratch, &trouble.key, &trouble.key_n, &after) != STEP_OK)
         trouble.key = NULL;
     scan->trouble = trouble;
 }
@@ -512,7 +237,7 @@ zaro_status zaro_scan_feed(zaro_scan *scan, const uint8_t *text, size_t n, bool 
     *used = (size_t)(at - text);
     *event = scan->array_met ? ZARO_SCAN_ARRAY : scan->state == AT_END ? ZARO_SCAN_DONE : ZARO_SCAN_MORE;
     if (last && step == STEP_MORE && *event == ZARO_SCAN_MORE)
-        step = bad(scan, ZARO_SCAN_ENDS, end);
+        step = zaro_scan_bad(scan, ZARO_SCAN_ENDS, end);
     if (step == STEP_BAD) {
         name_trouble(scan, at, end);
         return ZARO_CORRUPT;
@@ -537,17 +262,10 @@ zaro_status zaro_scan_add(zaro_scan *scan, const uint8_t *key, size_t n, int32_t
         offset = (int64_t)scan->inlined.n;
         length = (int64_t)text_n;
         scan->inlined.n += text_n;
-    } else if (code != ZARO_SCAN_ABSENT) {
-        if (!text)
-            file = scan->null_file;
-        else if (!zaro_scan_file(scan, text, text_n, &file))
-            return ZARO_MEMORY;
+    } else if (code != ZARO_SCAN_ABSENT && !zaro_scan_file(scan, text, text_n, &file)) {
+        return ZARO_MEMORY;
     }
     return zaro_scan_put(scan, key, n, file, offset, length) ? ZARO_OK : ZARO_MEMORY;
-}
-
-zaro_status zaro_scan_default(zaro_scan *scan, const uint8_t *url, size_t n) {
-    return zaro_scan_file(scan, url, n, &scan->null_file) ? ZARO_OK : ZARO_MEMORY;
 }
 
 void zaro_scan_where(const zaro_scan *scan, zaro_scan_trouble *trouble) { *trouble = scan->trouble; }

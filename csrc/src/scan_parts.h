@@ -2,6 +2,8 @@
 #ifndef ZARO_SCAN_PARTS_H
 #define ZARO_SCAN_PARTS_H
 
+#include <string.h>
+
 #include "zaro/key.h"
 #include "zaro/scan.h"
 
@@ -49,7 +51,6 @@ struct zaro_scan {
     size_t file_room;
     zaro_scan_array *array; /* by number of `paths` */
     size_t array_room, n_guesses, n_objects;
-    int32_t null_file;
     uint64_t n_refs, skip, n_flat;
     bool nested, mixed;
     /* where it stands */
@@ -94,6 +95,48 @@ static inline const uint8_t *zaro_texts_at(const zaro_texts *texts, size_t numbe
     uint64_t start = number ? texts->end[number - 1] : 0;
     *n = (size_t)(texts->end[number] - start);
     return texts->text.data + start;
+}
+
+/* scan_value.c */
+zaro_step_result zaro_scan_string(zaro_scan *scan, const uint8_t *p, const uint8_t *end, zaro_bytes *room,
+                                  const uint8_t **text, size_t *n, const uint8_t **after);
+zaro_step_result zaro_scan_value(zaro_scan *scan, const uint8_t *p, const uint8_t *end, int32_t guess,
+                                 zaro_scan_loose *entry, const uint8_t **after);
+zaro_step_result zaro_scan_pass(zaro_scan *scan, const uint8_t **at, const uint8_t *end);
+void zaro_scan_pass_start(zaro_scan *scan);
+
+static inline zaro_step_result zaro_scan_bad(zaro_scan *scan, zaro_scan_fault fault, const uint8_t *at) {
+    scan->trouble.fault = fault;
+    scan->trouble.position = scan->taken + (uint64_t)(at - scan->block);
+    return STEP_BAD;
+}
+
+/* An unexpected byte: the end of the block, or a mistake. */
+static inline zaro_step_result zaro_scan_unexpected(zaro_scan *scan, const uint8_t *p, const uint8_t *end,
+                                                    zaro_scan_fault fault) {
+    return p == end ? STEP_MORE : zaro_scan_bad(scan, fault, p);
+}
+
+static inline const uint8_t *zaro_scan_blank(const uint8_t *p) {
+    while (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')
+        p++;
+    return p;
+}
+
+/* Where the document spells `text` at p, with "\/" for "/" or not; NULL where it does not. */
+static inline const uint8_t *zaro_scan_spelled(const zaro_scan *scan, const uint8_t *p, const uint8_t *end,
+                                               const uint8_t *text, size_t n) {
+    if ((size_t)(end - p) > n && (n == 0 || memcmp(p, text, n) == 0))
+        return p + n;
+    if (!scan->escapes)
+        return NULL;
+    for (size_t k = 0; k < n; k++, p++) {
+        if (*p == '\\' && text[k] == '/')
+            p++;
+        if (*p != text[k])
+            return NULL; /* at the end of the block as well: a 0 stands there */
+    }
+    return p;
 }
 
 #endif

@@ -128,6 +128,7 @@ static void broken_documents_are_refused_where_they_break(void) {
     refuse("{\"a\":[\"u\",1]}", ZARO_SCAN_REFERENCE, 11, "a");
     refuse("{\"a\":[\"u\",1,2,3]}", ZARO_SCAN_REFERENCE, 13, "a");
     refuse("{\"a\":[]}", ZARO_SCAN_REFERENCE, 6, "a");
+    refuse("{\"a\":[null,1,2]}", ZARO_SCAN_REFERENCE, 6, "a");
     refuse("{\"a\":3}", ZARO_SCAN_REFERENCE, 5, "a");
     refuse("{\"a\":\"base64:A\"}", ZARO_SCAN_BASE64, 6, "a");
     refuse("{\"a\":\"base64:AA\"}", ZARO_SCAN_BASE64, 6, "a");
@@ -211,9 +212,8 @@ static void entries_can_be_added_one_by_one(void) {
     size_t number;
     CHECK(zaro_scan_declare(scan, (const uint8_t *)"", 0, true, '/', 2, grid, &number) == ZARO_OK);
     CHECK(zaro_scan_add(scan, (const uint8_t *)"c/1/2", 5, 0, (const uint8_t *)"u", 1, 3, 4) == ZARO_OK);
-    CHECK(zaro_scan_add(scan, (const uint8_t *)"c/1/3", 5, 0, NULL, 0, 3, 4) == ZARO_OK);
-    CHECK(zaro_scan_default(scan, (const uint8_t *)"w", 1) == ZARO_OK);
-    CHECK(zaro_scan_add(scan, (const uint8_t *)"c/1/4", 5, 0, NULL, 0, 3, 4) == ZARO_OK);
+    CHECK(zaro_scan_add(scan, (const uint8_t *)"c/1/3", 5, ZARO_SCAN_ABSENT, NULL, 0, 0, 0) == ZARO_OK);
+    CHECK(zaro_scan_add(scan, (const uint8_t *)"c/1/4", 5, 0, (const uint8_t *)"", 0, 3, 4) == ZARO_OK);
     CHECK(zaro_scan_add(scan, (const uint8_t *)"t", 1, ZARO_SCAN_INLINE, (const uint8_t *)"base64:AA==", 11, 0, 0) ==
           ZARO_OK);
     CHECK(zaro_scan_add(scan, (const uint8_t *)"t", 1, ZARO_SCAN_INLINE, (const uint8_t *)"base64:!", 8, 0, 0) ==

@@ -11,9 +11,10 @@ from zaro.errors import StoreNotFoundError
 from zaro.metadata import ArrayMetadata, consolidated_v2
 from zaro.metadata.documents import Document, DocumentSource
 from zaro.options import Options
+from zaro.references.layout import ChunkLayout
 from zaro.references.plain import KeyTable
 from zaro.references.set import References
-from zaro.references.table import EmptyTable, Located, Table
+from zaro.references.table import Located, Table
 from zaro.stores.base import Bytes, Store
 from zaro.stores.local import LocalStore
 from zaro.stores.memory import MemoryStore
@@ -179,8 +180,7 @@ def _references(refs: References, options: Options) -> Opened:
         return below.get(path, ())
 
     def table(path: str, metadata: ArrayMetadata) -> Table:
-        found = contents.tables.get(path)
-        return found if found is not None else EmptyTable(metadata.nchunks)
+        return contents.table(path, ChunkLayout(metadata.grid, metadata.key_encoding))
 
     label = refs.address or "reference set"
     return Opened(label, document, names, table, targets, refs)

@@ -33,16 +33,16 @@ def slow_value(value):
         return data
     if isinstance(value, dict):
         return value
-    if not isinstance(value, list) or len(value) not in (1, 3) or not isinstance(value[0], str | None):
+    if not isinstance(value, list) or len(value) not in (1, 3) or not isinstance(value[0], str):
         raise Refused
-    value[0] is None or value[0].encode()
+    value[0].encode()
     numbers = []
     for item in value[1:]:
         number = int(item) if type(item) is float and item.is_integer() else item
         if type(number) is not int or not 0 <= number < 2**63:
             raise Refused
         numbers.append(number)
-    return None if value[0] is None else [value[0], *numbers]
+    return [value[0], *numbers]
 
 
 def slow_read(text):

@@ -245,6 +245,7 @@ def test_arrays_without_a_readable_grid_keep_their_keys(shape):
         ({"a": ["u", 1.5, 2]}, "expected .url"),
         ({"a": ["u", True, 2]}, "expected .url"),
         ({"a": [3]}, "expected .url"),
+        ({"a": [None, 1, 2]}, "expected .url"),
         ({"a": "base64:!"}, "base64"),
         ({"a": "\ud800"}, "surrogate"),
         ({"\ud800": "a"}, "surrogate"),

@@ -3,6 +3,9 @@ import pickle
 
 import pytest
 
+from zaro.metadata import KeyEncoding
+from zaro.references.contents import reference_at
+from zaro.references.layout import ChunkLayout
 from zaro.references.set import References
 
 ZARRAY = json.dumps({"shape": [4, 6], "chunks": [2, 2], "dtype": "<i2", "zarr_format": 2})
@@ -37,6 +40,23 @@ def test_absent_and_odd_keys_are_key_errors(key):
     assert key not in refs
     with pytest.raises(KeyError):
         refs[key]
+
+
+def test_array_whose_document_lies_in_a_file_has_a_table_once_its_layout_is_known():
+    refs = References.open(
+        {"x/.zarray": ["/d/doc"], "x/0.1": ["/d/a", 1, 2], "x/1.1": "ab", "x/7.7": ["/d/b"]}
+    )
+    assert not refs.arrays
+    layout = ChunkLayout((2, 3), KeyEncoding("v2", "."))
+    table = refs.contents.table("x", layout)
+    assert table.listed().tolist() == [1, 4]
+    assert [reference_at(table, k) for k in (0, 1, 4)] == [None, ["/d/a", 1, 2], b"ab"]
+    refs = References.open({"x/.zarray": ZARRAY, "x/0.1": ["/d/a", 1, 2], "x/0": ["/d/b"]})
+    assert refs.contents.table("x", refs.arrays["x"].layout) is refs.arrays["x"].table
+    other = refs.contents.table("x", ChunkLayout((9,), KeyEncoding("v2", ".")))
+    assert reference_at(other, 0) == ["/d/b"]
+    other = refs.contents.table("x", ChunkLayout((1, 2), KeyEncoding("v2", ".")))
+    assert reference_at(other, 1) == ["/d/a", 1, 2]
 
 
 @pytest.mark.parametrize("compress", [False, True])

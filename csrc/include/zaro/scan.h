@@ -132,7 +132,7 @@ zaro_status zaro_scan_feed(zaro_scan *scan, const uint8_t *text, size_t n, bool 
 
 /* Add one entry as if the document held it. key: [n + 1], key[n] == 0. code: ZARO_SCAN_ABSENT; or
  * ZARO_SCAN_INLINE for the bytes text [text_n], decoded where they begin with "base64:"; or 0 for the
- * file text [text_n], NULL for null, with offset and length. Trusts the key and a file to be UTF-8, offset
+ * file text [text_n] with offset and length. Trusts the key and a file to be UTF-8, offset
  * and length not to be negative (but WHOLE). ZARO_CORRUPT for bad base64. */
 zaro_status zaro_scan_add(zaro_scan *scan, const uint8_t *key, size_t n, int32_t code, const uint8_t *text,
                           size_t text_n, int64_t offset, int64_t length);
@@ -140,9 +140,6 @@ zaro_status zaro_scan_add(zaro_scan *scan, const uint8_t *key, size_t n, int32_t
 /* Give loose entries that are chunks of arrays declared since to those arrays, and entries of
  * arrays that were only guessed back to the loose ones. Call it once, after the last block. */
 zaro_status zaro_scan_settle(zaro_scan *scan);
-
-/* File that stands for a URL that is null: its number from now on, instead of ABSENT. */
-zaro_status zaro_scan_default(zaro_scan *scan, const uint8_t *url, size_t n);
 
 void zaro_scan_look(const zaro_scan *scan, zaro_scan_view *view);
 void zaro_scan_rows_of(const zaro_scan *scan, size_t number, zaro_scan_rows *rows);

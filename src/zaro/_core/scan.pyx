@@ -73,7 +73,6 @@ cdef extern from "zaro/scan.h" nogil:
     zaro_status zaro_scan_add(zaro_scan *scan, const uint8_t *key, size_t n, int32_t code, const uint8_t *text,
                               size_t text_n, int64_t offset, int64_t length)
     zaro_status zaro_scan_settle(zaro_scan *scan)
-    zaro_status zaro_scan_default(zaro_scan *scan, const uint8_t *url, size_t n)
     void zaro_scan_look(const zaro_scan *scan, zaro_scan_view *view)
     void zaro_scan_rows_of(const zaro_scan *scan, size_t number, zaro_scan_rows *rows)
     void zaro_scan_where(const zaro_scan *scan, zaro_scan_trouble *trouble)
@@ -225,14 +224,12 @@ cdef class Scanner:
         """Add a reference that is null."""
         self._put(key, ZARO_SCAN_ABSENT, NULL, 0, 0, 0)
 
-    def put(self, str key not None, str url, int64_t offset=0, int64_t length=ZARO_SCAN_WHOLE):
-        """Add a span of a file, or a whole file; `url` None is null."""
+    def put(self, str key not None, str url not None, int64_t offset=0, int64_t length=ZARO_SCAN_WHOLE):
+        """Add a span of a file, or a whole file."""
         cdef Py_ssize_t n = 0
-        cdef const char *text = NULL
+        cdef const char *text = self._text(key, url, &n)
         if offset < 0 or length < ZARO_SCAN_WHOLE:
             raise ValueError(FAULT[8])
-        if url is not None:
-            text = self._text(key, url, &n)
         self._put(key, 0, <const uint8_t *>text, n, offset, length)
 
     cdef const char *_text(self, str key, str text, Py_ssize_t *n) except NULL:
@@ -249,12 +246,6 @@ cdef class Scanner:
         if status == ZARO_CORRUPT:
             raise ReferenceSetError(self.name, repr(key), FAULT[10])
         check(status, key)
-
-    def target(self, str url not None):
-        """Let a URL that is null mean this one."""
-        cdef Py_ssize_t n = 0
-        cdef const char *text = self._text("target", url, &n)
-        check(zaro_scan_default(self.scan, <const uint8_t *>text, n), self.name)
 
     def settle(self):
         """Sort loose entries into arrays declared since; once, after the last block."""

@@ -39,9 +39,12 @@ def rows(uint8_t[::1] out not None, bytes path not None, const int64_t[::1] grid
         raise ValueError(f"{n} ids from {start} for {file.shape[0]} files, {offset.shape[0]} offsets, {length.shape[0]} lengths")
     if grid.shape[0] > ZARO_MAX_RANK:
         raise ValueError(f"a grid of rank {grid.shape[0]}")
-    total = 1
+    product = 1
     for size in grid:
-        total *= size
+        product *= size or 1
+    if product >= 1 << 63 or any(size < 0 for size in grid):
+        raise ValueError(f"a grid of {list(grid)} chunks")
+    cdef int64_t total = 0 if any(size == 0 for size in grid) else product
     for k in range(start, n):
         if not 0 <= ids[k] < total:
             raise IndexError(f"chunk {ids[k]} of {total}")

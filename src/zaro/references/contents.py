@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from zaro.references.layout import ChunkLayout, array_layouts, split_key
 from zaro.references.table import ABSENT, INLINE, WHOLE, DenseTable, EmptyTable, Ids, SparseTable, Table
 
-__all__ = ["Contents", "Reference", "Rows", "make_table", "reference_at"]
+__all__ = ["Contents", "Reference", "Rows", "make_table", "reference_at", "table_of"]
 
 Reference = list[str | int] | bytes
 """One reference as the mapping shows it: `[url, offset, length]`, `[url]` or the bytes themselves."""
@@ -46,6 +46,23 @@ class Contents:
             self.layouts.setdefault(path, layout)
             self.tables.setdefault(path, EmptyTable(layout.nchunks))
         return self
+
+    def table(self, path: str, layout: ChunkLayout) -> Table:
+        """Give the table of an array by a layout that its reader knows better than the set did.
+
+        The set's own tables follow the documents that stand in it. One that is itself a reference to a
+        file is known to nobody before it is read; the chunks of its array lie in `other` until then.
+        """
+        if self.layouts.get(path) == layout:
+            return self.tables[path]
+        below = f"{path}/" if path else ""
+        named = {key[len(below) :]: value for key, value in self.other.items() if key.startswith(below)}
+        if path in self.layouts:
+            table, old = self.tables[path], self.layouts[path]
+            for chunk in table.listed().tolist():
+                named[old.name(chunk)] = reference_at(table, chunk) or b""
+        found = {layout.id(name): reference for name, reference in named.items()}
+        return table_of(layout.nchunks, {chunk: value for chunk, value in found.items() if chunk is not None})
 
     def arrays_of(self, key: str) -> list[str]:
         """Paths of the known arrays that a key may lie in, the deepest first."""
@@ -98,6 +115,21 @@ def make_table(nchunks: int, rows: Rows, files: Sequence[str], inline: bytes | m
     return SparseTable(
         nchunks, rows.ids[last], rows.file_id[last], rows.offset[last], rows.length[last], files, inline
     )
+
+
+def table_of(nchunks: int, references: Mapping[int, Reference]) -> Table:
+    """Make a table of a few references by id."""
+    files: dict[str, int] = {}
+    inline, rows = bytearray(), np.zeros((4, len(references)), np.int64)
+    for k, (chunk, reference) in enumerate(references.items()):
+        if isinstance(reference, bytes):
+            rows[:, k] = chunk, INLINE, len(inline), len(reference)
+            inline += reference
+        else:
+            url, *span = reference
+            rows[:, k] = chunk, files.setdefault(str(url), len(files)), *(span or (0, WHOLE))
+    columns = Rows(rows[0], rows[1].astype(np.int32), rows[2], rows[3])
+    return make_table(nchunks, columns, list(files), bytes(inline))
 
 
 def reference_at(table: Table, chunk: int) -> Reference | None:

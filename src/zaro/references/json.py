@@ -117,7 +117,7 @@ def _put(scanner: Scanner, key: str, value: Any) -> None:
 
 
 def _put_list(scanner: Scanner, key: str, value: list[Any] | tuple[Any, ...]) -> None:
-    if len(value) not in (1, 3) or not isinstance(value[0], str | None):
+    if len(value) not in (1, 3) or not isinstance(value[0], str):
         raise _bad(scanner, key, value)
     try:
         numbers = [_number(number) for number in value[1:]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +19,10 @@ from zaro.references.contents import Contents, Reference
 from zaro.references.files import folder_of, is_local, local_path
 from zaro.references.layout import ChunkLayout
 from zaro.references.lookup import explain, key_index, listed_keys, references_of
-from zaro.references.stats import ArrayStats, stats
 from zaro.references.table import Located, Table
+
+if TYPE_CHECKING:
+    from zaro.references.stats import ArrayStats
 
 __all__ = ["ArrayReferences", "References"]
 
@@ -127,7 +129,7 @@ class References(Mapping[str, "Reference"]):
     def _open_address(cls, address: str, options: Options) -> References:
         if is_local(address):
             ending = "/" if address.endswith("/") else ""
-            address = os.path.abspath(local_path(address)) + ending
+            address = os.path.abspath(os.path.expanduser(local_path(address))) + ending
         module = import_module(FORMATS[_format_of(address)])
         # with a protocol of their own, references without one are no paths beside the document
         elsewhere = options.remote_protocol not in (None, "file", "local")
@@ -172,6 +174,8 @@ class References(Mapping[str, "Reference"]):
         Linear in the chunks. `bytes` leaves out whole files, whose size no set knows; `gfactor` is the
         share of regular chunks in the generator that holds the array, or would hold it.
         """
+        from zaro.references.stats import stats
+
         return stats(self.contents)
 
     def explain(self, key: str) -> str:
