@@ -21,21 +21,21 @@ static void split(const zaro_generator *gen, int64_t id, int64_t *variable, int6
 
 /* The same for many indices: a division by one number, again and again, is a multiplication. */
 typedef struct {
-    uint64_t by, inverse; /* floor(2^64 / by), at most 2^64 - 1 */
+    uint64_t by, inverse; /* 2^64 / by, rounded up (by 1: as large as fits) */
 } divider;
 
 static divider make_divider(int64_t by) {
     uint64_t d = by > 0 ? (uint64_t)by : 1;
-    return (divider){d, d == 1 ? UINT64_MAX : (uint64_t)(((unsigned __int128)1 << 64) / d)};
+    return (divider){d, d == 1 ? UINT64_MAX : (uint64_t)(((unsigned __int128)1 << 64) / d) + 1};
 }
 
 static inline uint64_t divide(divider d, uint64_t n, uint64_t *rest) {
-    uint64_t quotient = (uint64_t)(((unsigned __int128)n * d.inverse) >> 64); /* right, or one too small */
-    *rest = n - quotient * d.by;
-    if (*rest >= d.by) {
-        *rest -= d.by;
+    uint64_t quotient = (uint64_t)(((unsigned __int128)n * d.inverse) >> 64);
+    if (quotient * d.by > n) /* n beyond 2^64 / by, and even then one too large at most */
+        quotient--;
+    else if (n - quotient * d.by >= d.by) /* by 1 */
         quotient++;
-    }
+    *rest = n - quotient * d.by;
     return quotient;
 }
 
@@ -77,25 +77,34 @@ static zaro_status sum_lengths(const zaro_generator *gen, zaro_generator_fault *
 
 /* The next flat index that any list names, and what they say of it. */
 typedef struct {
-    const zaro_exceptions *ex;
-    size_t u, g, a; /* entries taken of each list */
+    zaro_exceptions ex;
+    size_t u, g, a;     /* entries taken of each list */
+    int64_t iu, ig, ia; /* the next entry of each, INT64_MAX at the end */
     int64_t id;
     bool unique, gapped, absent;
 } merge;
 
-static bool next_exception(merge *m) {
-    const zaro_exceptions *ex = m->ex;
+static inline void start_merge(merge *m, const zaro_exceptions *ex) {
+    *m = (merge){.ex = *ex};
+    m->iu = head_of(ex->unique_id, 0, ex->n_unique);
+    m->ig = head_of(ex->gap_id, 0, ex->n_gap);
+    m->ia = head_of(ex->absent_id, 0, ex->n_absent);
+}
+
+static inline bool next_exception(merge *m) {
+    const zaro_exceptions *ex = &m->ex;
     if (m->u == ex->n_unique && m->g == ex->n_gap && m->a == ex->n_absent)
         return false;
-    int64_t iu = head_of(ex->unique_id, m->u, ex->n_unique), ig = head_of(ex->gap_id, m->g, ex->n_gap);
-    int64_t ia = head_of(ex->absent_id, m->a, ex->n_absent);
-    m->id = least(least(iu, ig), ia);
-    m->unique = m->u < ex->n_unique && iu == m->id;
-    m->gapped = m->g < ex->n_gap && ig == m->id;
-    m->absent = m->a < ex->n_absent && ia == m->id;
-    m->u += m->unique;
-    m->g += m->gapped;
-    m->a += m->absent;
+    m->id = least(least(m->iu, m->ig), m->ia);
+    m->unique = m->iu == m->id && m->u < ex->n_unique;
+    m->gapped = m->ig == m->id && m->g < ex->n_gap;
+    m->absent = m->ia == m->id && m->a < ex->n_absent;
+    if (m->unique)
+        m->iu = head_of(ex->unique_id, ++m->u, ex->n_unique);
+    if (m->gapped)
+        m->ig = head_of(ex->gap_id, ++m->g, ex->n_gap);
+    if (m->absent)
+        m->ia = head_of(ex->absent_id, ++m->a, ex->n_absent);
     return true;
 }
 
@@ -139,21 +148,26 @@ zaro_status zaro_generator_build(const zaro_generator *gen, const zaro_exception
     if ((status = sum_lengths(gen, fault)) != ZARO_OK)
         return status;
 
+    const zaro_generator g = *gen; /* copies, which no store below can change */
+    int64_t *restrict const id = index->id, *restrict const sizes = index->size;
+    uint64_t *restrict const shifts = index->shift;
+    const size_t room = index->n;
     walk w = {.gen = gen};
-    merge m = {.ex = ex};
-    const divider d = make_divider(gen->varwise ? gen->variables : gen->chunks);
-    wide after = gen->start; /* where chunk `next` would begin without a gap */
+    merge m;
+    start_merge(&m, ex);
+    const divider d = make_divider(g.varwise ? g.variables : g.chunks);
+    wide after = g.start; /* where chunk `next` would begin without a gap */
     int64_t next = 0;
     size_t row = 0;
     for (; next_exception(&m); row++) {
         if ((status = check_id(&m, next, total, fault)) != ZARO_OK)
             return status;
-        if (row == index->n)
+        if (row == room)
             return failed(fault, ZARO_FIELD_NONE, m.id, ZARO_MEMORY);
         int64_t variable;
-        wide begin = gen->start + regular_before(gen, d, m.id, &variable) + w.shift;
-        int64_t regular = gen->length[variable], gap = m.gapped ? ex->gap[m.g - 1] : 0;
-        int64_t size = m.unique ? ex->unique_length[m.u - 1] : regular;
+        wide begin = g.start + regular_before(&g, d, m.id, &variable) + w.shift;
+        int64_t regular = g.length[variable], gap = m.gapped ? m.ex.gap[m.g - 1] : 0;
+        int64_t size = m.unique ? m.ex.unique_length[m.u - 1] : regular;
         if (size < 0)
             return failed(fault, ZARO_FIELD_UNIQUE_LENGTHS, m.id, ZARO_RANGE);
         size = m.absent ? -1 : size;
@@ -166,9 +180,9 @@ zaro_status zaro_generator_build(const zaro_generator *gen, const zaro_exception
         after = begin + gap + stored;
         next = m.id + 1;
         w.shift += (wide)gap + stored - regular;
-        index->id[row] = m.id;
-        index->size[row] = size;
-        index->shift[row] = (uint64_t)w.shift;
+        id[row] = m.id;
+        sizes[row] = size;
+        shifts[row] = (uint64_t)w.shift;
     }
     index->n = row;
     wide end = gen->start + (wide)gen->chunks * gen->before[gen->variables] + w.shift;

@@ -2,7 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zaro._core import intlist
@@ -10,6 +10,7 @@ from zaro._core import intlist
 INTEGERS = st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1)
 
 
+@settings(deadline=None)
 @given(INTEGERS)
 def test_what_is_written_parses_as_it_was_here_and_in_json(values):
     text = b"[%s]" % intlist.write(np.array(values, np.int64))
@@ -17,6 +18,7 @@ def test_what_is_written_parses_as_it_was_here_and_in_json(values):
     assert intlist.parse(text, 0, len(text), len(values)).tolist() == values
 
 
+@settings(deadline=None)
 @given(INTEGERS, st.sampled_from([None, 0, 3]))
 def test_json_of_any_style_parses(values, indent):
     text = json.dumps({"a": values, "b": "[1,2"}, indent=indent).encode()
@@ -25,6 +27,7 @@ def test_json_of_any_style_parses(values, indent):
     assert intlist.parse(text, begin, end, count).tolist() == values
 
 
+@settings(deadline=None)
 @given(st.text(alphabet='[]{}",:\\ 0123456789-.eskipchunks', max_size=60))
 def test_any_text_is_cut_where_json_has_a_list(text):
     raw = text.encode()
@@ -40,6 +43,7 @@ def test_any_text_is_cut_where_json_has_a_list(text):
             assert json.loads(raw[begin:end]) == values.tolist()
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1), st.sampled_from(["<i4", "<i8"]))
 def test_differences_are_summed(values, dtype):
     raw = np.array(values, dtype).tobytes()

@@ -80,6 +80,7 @@ def test_chosen_chunks_listed_ids_and_unpack_agree_with_the_recurrence(document,
         assert at.length.tolist() == spans.length[flat].tolist()
         assert [chunk in [c for n, c in expected if n == name] for chunk in ids] == (at.file_id >= 0).tolist()
         assert table.listed().tolist() == sorted(chunk for n, chunk in expected if n == name)
+        assert [table.reference(chunk) for chunk in ids] == [expected.get((name, chunk)) for chunk in ids]
 
 
 @settings(max_examples=100, deadline=None)

@@ -16,6 +16,7 @@ from sets import as_read, names_of, reference_sets, zarray
 
 from zaro.errors import ReferenceSetError, StoreError
 from zaro.references import parquet, parquet_writer
+from zaro.references.contents import reference_at
 from zaro.references.set import References
 from zaro.references.table import ABSENT, INLINE, WHOLE
 
@@ -120,6 +121,7 @@ def check(contents, arrays):
         for chunk in range(total):
             file, offset, length = int(at.file_id[chunk]), int(at.offset[chunk]), int(at.length[chunk])
             value = references.get(chunk)
+            assert reference_at(table, chunk) == value
             if value is None:
                 assert file == ABSENT
             elif isinstance(value, bytes):
@@ -328,6 +330,7 @@ def test_partitions_leave_memory_under_the_budget():
         check(contents, arrays)
     cache = contents.tables["x"].shared.cache
     assert cache.held <= 500
+    assert len(cache.near["x"]) <= 2
     assert len(folder.asked) > 5
 
 
@@ -342,6 +345,10 @@ def test_a_partition_that_is_absent_lists_no_chunks_and_is_asked_for_once():
     table.shared.forget("x", 1)
     folder.files["x/refs.1.parq"] = folder.files["x/refs.0.parq"]
     assert table.locate(np.array([15])).offset.tolist() == [51]
+    assert table.reference(15) == ["/a.nc", 51, 10]
+    table.shared.forget("x", 1)
+    folder.files["x/refs.1.parq"] = folder.files["x/refs.2.parq"]
+    assert table.reference(15) == ["/a.nc", 251, 10]
 
 
 def test_many_threads_load_a_partition_once():

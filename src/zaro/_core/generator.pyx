@@ -190,6 +190,17 @@ cdef class Index:
             raise IndexError(f"chunk {ids[at]} of {self.gen.chunks}: {REASON[status]}")
         return file, offset, length
 
+    def find(self, int64_t variable, int64_t chunk):
+        """File id, offset and length of one chunk of a variable."""
+        cdef int32_t file = 0
+        cdef int64_t offset = 0, length = 0
+        cdef size_t at = 0
+        cdef zaro_status status = zaro_generator_locate(&self.gen, &self.index, &self.runs, variable, &chunk, 1, &file,
+                                                        &offset, &length, &at)
+        if status != ZARO_OK:
+            raise IndexError(f"chunk {chunk} of {self.gen.chunks}: {REASON[status]}")
+        return file, offset, length
+
     def describe(self, int64_t flat):
         """Gap before a flat index in bytes, whether its length is an exception, whether it is absent."""
         if not 0 <= flat < self.gen.variables * self.gen.chunks:

@@ -22,6 +22,7 @@ class Columns:
         inline: Any,
         ids: NDArray[np.int64] | None = None,
     ) -> None: ...
+    def at(self, chunk: int) -> list[str | int] | bytes | None: ...
 
 class KeyIndex:
     def __init__(

@@ -130,6 +130,12 @@ cdef class Columns:
             return bytes(self.inline[self.offset[row]:self.offset[row] + self.length[row]])
         return None
 
+    def at(self, int64_t chunk):
+        """The reference of a chunk: `[url, offset, length]`, `[url]` or bytes; None where it is absent."""
+        if not 0 <= chunk < self.keys.nchunks:
+            raise IndexError(f"chunk {chunk} of {self.keys.nchunks}")
+        return self.reference(chunk)
+
     cdef name(self, int32_t file):
         name = self.names.get(file)
         if name is None:

@@ -17,6 +17,7 @@ from zaro._core.generator import Index
 from zaro._core.grid import ravel
 from zaro.errors import GeneratorError, ReferenceSetError
 from zaro.references import lists
+from zaro.references.contents import Reference
 from zaro.references.files import FileTable
 from zaro.references.layout import ChunkLayout, array_layouts
 from zaro.references.lists import Field, Flags
@@ -135,6 +136,11 @@ class GeneratorTable:
         """Find many chunks at once: logarithmic in the exceptions each, constant where ids ascend."""
         wanted = np.ascontiguousarray(ids, np.int64)
         return Located(*self.generator.index.locate(self.variable, wanted), self.generator.files)
+
+    def reference(self, chunk: int) -> Reference | None:
+        """Find one chunk: `[url, offset, length]`; None where it is absent."""
+        file_id, offset, length = self.generator.index.find(self.variable, chunk)
+        return None if file_id < 0 else [self.generator.files[file_id], offset, length]
 
     def listed(self) -> NDArray[np.int64]:
         """Ids of the chunks that exist, ascending; linear in their number."""

@@ -24,14 +24,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro._core.key import ArrayKeys, Columns
 from zaro.errors import ReferenceSetError, StoreError
 from zaro.options import Options
-from zaro.references.contents import Contents
+from zaro.references.contents import Contents, Reference
 from zaro.references.files import FileTable, is_local, is_relative, local_path
 from zaro.references.json import read_mapping
 from zaro.references.layout import join_path
 from zaro.references.partition import Partition, open_partition, read_rows
-from zaro.references.table import ABSENT, INLINE, EmptyTable, Ids, Located
+from zaro.references.table import ABSENT, INLINE, WHOLE, EmptyTable, Ids, Located
 from zaro.stores.remote import FsspecStore
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ class _Cache:
     def __init__(self, budget: int) -> None:
         self.budget, self.held = budget, 0
         self._pieces: OrderedDict[tuple[str, int, int], Partition] = OrderedDict()
+        self.near: dict[str, dict[int, Columns]] = {}
+        """By path and partition, those of one row group that are held, laid out for single look-ups."""
         self.lock = threading.Lock()
 
     def get(self, path: str, record: int, group: int) -> Partition | None:
@@ -102,12 +105,22 @@ class _Cache:
             self._pieces[path, record, group] = piece
             self.held += piece.nbytes
             while self.held > self.budget and len(self._pieces) > 1:
-                self.held -= self._pieces.popitem(last=False)[1].nbytes
+                self._forget(*self._pieces.popitem(last=False))
+
+    def bring_near(self, path: str, record: int, columns: Columns) -> None:
+        """Keep the layout of a partition as long as the partition."""
+        with self.lock:
+            if (path, record, 0) in self._pieces:
+                self.near[path][record] = columns
+
+    def _forget(self, key: tuple[str, int, int], piece: Partition) -> None:
+        self.held -= piece.nbytes
+        self.near.get(key[0], {}).pop(key[1], None)
 
     def drop(self, path: str, record: int) -> None:
         with self.lock:
             for key in [key for key in self._pieces if key[:2] == (path, record)]:
-                self.held -= self._pieces.pop(key).nbytes
+                self._forget(key, self._pieces.pop(key))
 
 
 @dataclass(slots=True, eq=False)
@@ -141,7 +154,7 @@ class ParquetSet:
 
     def pieces(self, path: str, record: int, need: int, rows: range) -> list[Piece]:
         """Give the row groups of a partition that hold `rows`; each is loaded once, however many ask."""
-        known = self._known.setdefault((path, record), _Known())
+        known = self._known.get((path, record)) or self._known.setdefault((path, record), _Known())
         with known.lock:
             file: pq.ParquetFile | None = None
             if known.bounds is None:
@@ -157,6 +170,11 @@ class ParquetSet:
                     piece = self._read(file, path, record, group, bounds)
                 found.append((bounds[group], bounds[group + 1], piece))
             return found
+
+    def is_whole(self, path: str, record: int) -> bool:
+        """Whether a partition that was read has one row group."""
+        known = self._known.get((path, record))
+        return known is not None and known.bounds is not None and len(known.bounds) == 2
 
     def forget(self, path: str, record: int) -> None:
         """Read a partition anew when it is used next: it was written."""
@@ -210,6 +228,10 @@ class ParquetTable:
     shared: ParquetSet
     path: str
     nchunks: int
+    near: dict[int, Columns] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "near", self.shared.cache.near.setdefault(self.path, {}))
 
     def locate(self, ids: NDArray[np.int64]) -> Located:
         """Find many chunks at once; fetches the partitions that are not in memory, several at a time."""
@@ -234,6 +256,35 @@ class ParquetTable:
         here = slice(row - first, row - first + 1)
         columns = piece.file_id[here], piece.offset[here], piece.length[here]
         return Located(*columns, self.shared.files, piece.inline)
+
+    def reference(self, chunk: int) -> Reference | None:
+        """Find one chunk: `[url, offset, length]`, `[url]` or its bytes; None where it is absent."""
+        record, row = divmod(chunk, self.shared.record_size)
+        columns = self.near.get(record)
+        if columns is None:
+            columns = self._come_near(chunk, record)
+        return columns.at(row) if columns is not None else self._slow_reference(chunk)
+
+    def _come_near(self, chunk: int, record: int) -> Columns | None:
+        """Lay a partition of one row group out for look-ups; None where there are several, or none."""
+        row = chunk - record * self.shared.record_size
+        pieces = self._load(record, row, row)
+        if len(pieces) != 1 or not self.shared.is_whole(self.path, record):
+            return None
+        piece = pieces[0][2]
+        keys = ArrayKeys("", np.array([len(piece.file_id)]), prefixed=False, separator=".")
+        columns = Columns(keys, piece.file_id, piece.offset, piece.length, self.shared.files, piece.inline)
+        self.shared.cache.bring_near(self.path, record, columns)
+        return columns
+
+    def _slow_reference(self, chunk: int) -> Reference | None:
+        at = self._locate_one(chunk)
+        file_id, offset, length = int(at.file_id[0]), int(at.offset[0]), int(at.length[0])
+        if file_id == INLINE:
+            return bytes(at.inline[offset : offset + length])
+        if file_id == ABSENT:
+            return None
+        return [at.files[file_id]] if length == WHOLE else [at.files[file_id], offset, length]
 
     def listed(self) -> NDArray[np.int64]:
         """Ids of the chunks that exist, ascending; reads every partition."""
