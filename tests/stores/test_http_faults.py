@@ -316,6 +316,23 @@ def test_a_server_that_lists_nothing_says_so(server):
     assert set(zaro.open(f"{server.url}/v3-consolidated")) >= {"x", "deep"}
 
 
+def test_a_long_span_is_read_in_pieces(server, folder, monkeypatch):
+    from zaro.stores import fetch
+
+    monkeypatch.setattr(fetch, "PIECE", 1000)
+    refs = references(folder / "data.h5", f"{server.url}/data.h5")
+    begun = len(server.requests)
+    np.testing.assert_array_equal(zaro.read(refs, "x"), X)
+    spans = [span.removeprefix("bytes=").split("-") for _, span in server.requests[begun:]]
+    assert len(spans) > 5
+    assert max(int(last) - int(first) for first, last in spans) < 1000
+    server.fault = first(3, ("reset", 10))
+    np.testing.assert_array_equal(zaro.read(refs, "x"), X)
+    server.fault = only_data(("status", 403))
+    with pytest.raises(ChunkError, match="403"):
+        zaro.read(refs, "x")
+
+
 def test_a_consolidated_store_is_opened_in_one_round_trip(server):
     server.latency = 0.05
     begun = len(server.requests)

@@ -83,11 +83,25 @@ def test_only_an_absent_key_is_the_fill_value(server, arrays):
         by_reference[...]
 
 
-@pytest.mark.parametrize("fault", ["ignored", ("long", 3), ("short", 3)])
+def test_a_server_that_ignores_ranges_is_understood(server, arrays):
+    by_reference = arrays()[0]
+    server.fault = lambda path, n: "ignored"
+    np.testing.assert_array_equal(by_reference[...], X)
+
+
+@pytest.mark.parametrize("fault", [("long", 3), ("short", 3)])
 def test_a_body_of_another_length_is_an_error(server, arrays, fault):
     by_reference = arrays(timeout=5)[0]
     server.fault = lambda path, n: fault
     with pytest.raises(ChunkError, match=r"were asked for"):
+        by_reference[...]
+
+
+@pytest.mark.parametrize("by", [-1, 4])
+def test_a_shifted_range_is_an_error(server, arrays, by):
+    by_reference = arrays()[0]
+    server.fault = lambda path, n: ("shifted", by)
+    with pytest.raises(ChunkError, match="were asked for"):
         by_reference[...]
 
 

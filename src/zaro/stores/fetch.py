@@ -19,6 +19,9 @@ from zaro.stores.base import Bytes, Place
 
 __all__ = ["Arrived", "Fetch", "read_all"]
 
+PIECE = 4 << 20
+"""Bytes of a span of several times this length that one request asks for."""
+
 
 async def read_all(
     parts: Sequence[tuple[Place, int, int | None]], timeout: float
@@ -187,11 +190,29 @@ class Fetch:
             if length is None:
                 data = await filesystems.read(place, offset, None, timeout=self._timeout, most=self._most)
             else:
-                into = self._buffer(number, length)
-                data = await filesystems.read_into(place, offset, into, timeout=self._timeout)
+                data = await self._read(place, offset, self._buffer(number, length))
             return Arrived(number, data)
         except Exception as err:  # handed over to whoever waits for these bytes
             return Arrived(number, None, err)
+
+    async def _read(self, place: Place, offset: int, into: memoryview) -> memoryview:
+        """Read a span; a long one in pieces that are under way at the same time."""
+        if len(into) <= 2 * PIECE:
+            return await filesystems.read_into(place, offset, into, timeout=self._timeout)
+        gate = asyncio.Semaphore(config.REQUESTS_UNDER_WAY)
+
+        async def piece(start: int) -> None:
+            async with gate:
+                part = into[start : start + PIECE]
+                await filesystems.read_into(place, offset + start, part, timeout=self._timeout)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for start in range(0, len(into), PIECE):
+                    group.create_task(piece(start))
+        except ExceptionGroup as err:
+            raise err.exceptions[0] from None
+        return into
 
     def _buffer(self, number: int, nbytes: int) -> memoryview:
         """Memory for a request: used again and again where requests are about as large as they get."""

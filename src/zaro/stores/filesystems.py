@@ -10,12 +10,13 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from zaro import config
 from zaro.errors import StoreError
-from zaro.stores import http, loop
+from zaro.stores import answer, http, loop, s3
 from zaro.stores.attempts import Passing, attempts
 from zaro.stores.base import Bytes, Place
 
@@ -27,7 +28,6 @@ T = TypeVar("T")
 _KEPT_CHAINS = 64
 # threads for file systems that know no other way than to block
 _BLOCKING_THREADS = 16
-_WRONG_LENGTH_ATTEMPTS = 3
 # bytes for which memory is taken on the word of a document
 _BELIEVED = 16 << 20
 # blocking file systems that any number of threads may use, and those where only one file's readers
@@ -176,15 +176,18 @@ async def read(
             await read_into(place, offset + length - 1, memoryview(bytearray(1)), timeout=timeout)
         return await read_into(place, offset, memoryview(bytearray(length)), timeout=timeout)
 
+    ask = _asker(place, timeout)
+
     async def once() -> Bytes:
-        if _is_http(place.fs):
-            if offset < 0:
-                tail = await http.read_tail(place, -offset, timeout)
-                return tail if length is None else memoryview(tail)[:length]
-            return memoryview(await http.read_whole(place, most, timeout))[offset:]
-        data = await _cat(place, offset or None, None)
-        if offset < 0 and len(data) != -offset:
-            raise Passing(f"{len(data)} bytes came, {-offset} were asked for", most=_WRONG_LENGTH_ATTEMPTS)
+        if ask is None:
+            data = await _cat(place, offset or None, None)
+            if offset < 0 and len(data) != -offset:
+                reason = f"{len(data)} bytes came, {-offset} were asked for"
+                raise Passing(reason, most=answer.WRONG_LENGTH_ATTEMPTS)
+        elif offset < 0:
+            data = await answer.read_tail(ask, -offset)
+        else:
+            data = memoryview(await answer.read_whole(ask, most))[offset:]
         if most is not None and len(data) > most:
             raise StoreError(place.url, f"holds more than the {most} bytes that it may have")
         return data if length is None else memoryview(data)[:length]
@@ -192,38 +195,46 @@ async def read(
     return await attempts(once, place.url, timeout)
 
 
-async def read_into(place: Place, offset: int, into: memoryview, *, timeout: float) -> Bytes:
-    """Read a span, into `into` or into memory of the file system's own; returns where it is."""
+async def read_into(place: Place, offset: int, into: memoryview, *, timeout: float) -> memoryview:
+    """Read the span that begins at `offset` and is as long as `into`, and return `into`."""
     nbytes = len(into)
     if nbytes == 0:
-        return b""
-    body = http.Body(into)
+        return into
+    ask = _asker(place, timeout)
+    body = answer.Body(into)
 
-    async def once() -> Bytes:
-        if _is_http(place.fs):
-            await http.read_span(place, offset, body, timeout)
+    async def once() -> memoryview:
+        if ask is not None:
+            await answer.read_span(ask, offset, body)
             return into
         data = await _cat(place, offset, offset + nbytes)
         if len(data) != nbytes:
-            raise Passing(f"{len(data)} bytes came, {nbytes} were asked for", most=_WRONG_LENGTH_ATTEMPTS)
-        return data
+            reason = f"{len(data)} bytes came, {nbytes} were asked for"
+            raise Passing(reason, most=answer.WRONG_LENGTH_ATTEMPTS)
+        into[:] = data
+        return into
 
     return await attempts(once, place.url, timeout)
 
 
-def _is_http(fs: Any) -> bool:
+def _asker(place: Place, timeout: float) -> answer.Ask | None:
+    """How to ask a server whose answers can be looked at; None where only the bytes are to be had."""
+    fs = place.fs
+    if not getattr(fs, "asynchronous", False):
+        return None
+    if hasattr(fs, "_call_s3"):
+        return partial(s3.ask, place)
     # not imported here: that needs aiohttp, and what is none of a module's classes need not load it
     module = sys.modules.get("fsspec.implementations.http")
-    return module is not None and isinstance(fs, module.HTTPFileSystem) and bool(fs.asynchronous)
+    is_http = module is not None and isinstance(fs, module.HTTPFileSystem)
+    return partial(http.ask, place, timeout) if is_http else None
 
 
 async def _cat(place: Place, start: int | None, end: int | None) -> Bytes:
     fs = place.fs
     try:
         if fs.async_impl and getattr(fs, "asynchronous", False):
-            # s3fs asks for the size of a whole file first, unless it may not read it in parts
-            how = {"max_concurrency": 1} if start is None and "s3" in fs.protocol else {}
-            data: Bytes = await fs._cat_file(place.path, start=start, end=end, **how)
+            data: Bytes = await fs._cat_file(place.path, start=start, end=end)
         else:
             async with _turn(place):
                 data = await in_thread(fs.cat_file, place.path, start, end)
