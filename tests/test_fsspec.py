@@ -474,6 +474,48 @@ def test_relative_paths_lie_beside_the_document(tmp_path, monkeypatch):
     assert fs.references == {"a": ["beside", 0, 6], "b": ["here"]}
 
 
+def test_templates_are_evaluated_and_overridden(memory, tmp_path):
+    memory.pipe_file("/data", DATA)
+    memory.pipe_file("/other", DATA[::-1])
+    document = {
+        "version": 1,
+        "templates": {"u": "memory://data"},
+        "refs": {"a": ["{{u}}", 0, 4], "b": "é{{u}}"},
+    }
+    (tmp_path / "refs.json").write_text(json.dumps(document))
+    for fo in (document, str(tmp_path / "refs.json")):
+        for overrides, expected in ((None, DATA[:4]), ({"u": "memory://other"}, DATA[::-1][:4])):
+            theirs, mine = both(json.loads(json.dumps(fo)), template_overrides=overrides)
+            assert theirs.cat("a") == mine.cat("a") == expected
+            assert theirs.cat("b") == mine.cat("b")
+            assert theirs.references["a"] == mine.references["a"]
+
+
+def test_generators_are_not_ignored(memory):
+    memory.pipe_file("/data", DATA)
+    gen = {
+        "key": "k{{i}}",
+        "url": "memory://data",
+        "offset": "{{i * 3}}",
+        "length": "3",
+        "dimensions": {"i": {"stop": 4}},
+    }
+    document = {"version": 1, "refs": {"x": "y"}, "gen": [gen]}
+    theirs = original.ReferenceFileSystem(document, simple_templates=False)
+    for simple in (True, False):
+        mine = ours.ReferenceFileSystem(document, simple_templates=simple)
+        assert mine.find("") == theirs.find("") == ["k0", "k1", "k2", "k3", "x"]
+        assert [mine.cat(f"k{i}") for i in range(4)] == [theirs.cat(f"k{i}") for i in range(4)]
+
+
+def test_text_of_any_language_stays_text(tmp_path):
+    attributes = json.dumps({"units": "°C"}, ensure_ascii=False)
+    (tmp_path / "refs.json").write_text(json.dumps({"a/.zattrs": attributes}))
+    theirs, mine = both(str(tmp_path / "refs.json"))
+    assert theirs.references == mine.references == {"a/.zattrs": attributes}
+    assert theirs.cat("a/.zattrs") == mine.cat("a/.zattrs")
+
+
 @pytest.fixture
 def server(tmp_path):
     """A folder behind HTTP."""

@@ -436,6 +436,25 @@ def test_a_listed_chunk_that_cannot_be_read_is_an_error(tmp_path):
         zarr.open_array(ZaroStore(refs), mode="r")[:]
 
 
+def test_a_dict_of_references_that_grows_is_read_as_it_is(tmp_path):
+    refs = refs_of_one_array(tmp_path)
+    late = {key: refs.pop(key) for key in ("1", "2")}
+    document = {"version": 1, "refs": refs}
+    store = ZaroStore(document)
+    assert zarr.open_array(store, mode="r")[:].tolist() == [0, 1, 0, 0, 0, 0]
+    refs.update(late)
+    assert zarr.open_array(store, mode="r")[:].tolist() == [0, 1, 2, 3, 4, 5]
+    assert set(collected(store.list())) == set(refs)
+
+
+def test_dask_reads_a_store(archive):
+    xr = pytest.importorskip("xarray")
+    pytest.importorskip("dask")
+    ds = xr.open_zarr(ZaroStore(archive.references), chunks={})
+    with xr.open_dataset(archive.references, engine="zaro") as expected:
+        xr.testing.assert_equal(ds.compute(), expected.compute())
+
+
 def test_options_are_checked():
     with pytest.raises(TypeError, match="unknown option"):
         ZaroStore("refs.json", storage_option={})

@@ -15,6 +15,7 @@ from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-
 from zaro.options import Options
 from zaro.references import json
 from zaro.references.contents import Reference
+from zaro.references.layout import is_metadata
 from zaro.references.set import References
 
 try:
@@ -142,11 +143,14 @@ def as_bytes(value: Any) -> bytes | None:
 def spelled(references: Mapping[str, Reference]) -> Iterator[tuple[str, Any]]:
     """References as a document has them: bytes as text, or as base64 where they are none."""
     for key, value in references.items():
-        yield key, text_of(value) if isinstance(value, bytes) else value
+        yield key, text_of(value, is_text=is_metadata(key)) if isinstance(value, bytes) else value
 
 
-def text_of(raw: bytes) -> str:
-    """Spell bytes as a document does."""
-    if raw.isascii() and not raw.startswith(b"base64:"):
-        return raw.decode("ascii")
+def text_of(raw: bytes, *, is_text: bool = False) -> str:
+    """Spell bytes as kerchunk does: ASCII as it is, the rest in base64 unless it is known to be text."""
+    if not raw.startswith(b"base64:") and (is_text or raw.isascii()):
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            pass
     return "base64:" + base64.b64encode(raw).decode()

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from zaro.references.contents import Contents, Reference
-from zaro.references.layout import join_path, split_key
+from zaro.references.layout import split_key
+from zaro.references.lookup import array_keys, id_batches
 from zaro.references.table import WHOLE
 
 __all__ = ["Entry", "Listing", "size_of"]
@@ -83,19 +84,17 @@ class Listing:
 
     def _chunks(self, array: str, path: str) -> Iterator[Entry]:
         """Chunks of an array directly below a path, and the folders that they make there."""
-        contents = self._contents
-        table, layout = contents.tables[array], contents.layouts[array]
+        table = self._contents.tables[array]
+        keys = array_keys(array, self._contents.layouts[array])
         start = f"{path}/" if path else ""
-        ids = table.listed()
-        located = table.locate(ids)
         folder = ""
-        for chunk, size in zip(ids.tolist(), located.length.tolist(), strict=True):
-            key = join_path(array, layout.name(chunk))
-            if not key.startswith(start):
-                continue
-            name, slash, _ = key[len(start) :].partition("/")
-            if not slash:
-                yield Entry(key, None if size == WHOLE else size, folder=False)
-            elif name != folder:  # ids ascend, so the chunks of a folder follow one another
-                folder = name
-                yield Entry(start + name, 0, folder=True)
+        for ids in id_batches(table):
+            for key, size in zip(keys.keys(ids), table.locate(ids).length.tolist(), strict=True):
+                if not key.startswith(start):
+                    continue
+                name, slash, _ = key[len(start) :].partition("/")
+                if not slash:
+                    yield Entry(key, None if size == WHOLE else size, folder=False)
+                elif name != folder:  # ids ascend, so the chunks of a folder follow one another
+                    folder = name
+                    yield Entry(start + name, 0, folder=True)

@@ -13,7 +13,7 @@ from zaro.references.layout import METADATA_NAMES, ChunkLayout, split_key
 from zaro.references.overlay import OverlayTable
 from zaro.references.table import INLINE, WHOLE, DenseTable, Located, SparseTable, Table
 
-__all__ = ["array_keys", "explain", "key_index", "listed_keys", "references_of"]
+__all__ = ["array_keys", "explain", "id_batches", "key_index", "listed_keys", "references_of"]
 
 BATCH = 1 << 14  # chunks whose keys are spelled at a time
 
@@ -42,7 +42,8 @@ def key_index(contents: Contents) -> KeyIndex:
     return KeyIndex(arrays, columns, lambda path, chunk: reference_at(tables[path], chunk))
 
 
-def _batches(table: Table) -> Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def id_batches(table: Table) -> Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """Ids of the chunks that exist, some at a time."""
     listed = table.listed()
     for start in range(0, len(listed), BATCH):
         yield np.ascontiguousarray(listed[start : start + BATCH])
@@ -51,14 +52,14 @@ def _batches(table: Table) -> Iterator[np.ndarray[tuple[int], np.dtype[np.int64]
 def listed_keys(path: str, layout: ChunkLayout, table: Table) -> Iterator[str]:
     """Spell the keys of the chunks of an array that exist."""
     keys = array_keys(path, layout)
-    for ids in _batches(table):
+    for ids in id_batches(table):
         yield from keys.keys(ids)
 
 
 def references_of(path: str, layout: ChunkLayout, table: Table) -> Iterator[tuple[str, Reference]]:
     """Give the chunks of an array that exist, with their references."""
     keys = array_keys(path, layout)
-    for ids in _batches(table):
+    for ids in id_batches(table):
         yield from zip(keys.keys(ids), _references(table.locate(ids)), strict=True)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from zaro.detect import Opened, detect
-from zaro.errors import ChunkError, MissingChunkError, StoreError
+from zaro.errors import ChunkError, MetadataError, MissingChunkError, StoreError
 from zaro.metadata import ArrayMetadata, read_node
 from zaro.metadata.documents import DocumentSource
 from zaro.options import Options
@@ -18,6 +18,7 @@ from zaro.references.set import References
 from zaro.references.table import WHOLE
 from zaro.stores.base import Bytes, Store
 from zaro.stores.local import LocalStore
+from zaro.stores.memory import MemoryStore
 from zaro.zarr.ranges import Span, cut
 
 __all__ = ["Objects", "open_objects"]
@@ -64,7 +65,15 @@ class Objects(Protocol):
 
 def open_objects(target: Any, options: Options) -> Objects:
     """Open a target, whatever it is."""
-    opened = detect(target, options)
+    try:
+        opened = detect(target, options)
+    except MetadataError:
+        # a broken document is a value like any other; whoever opens the node hears of it
+        if isinstance(target, Mapping):
+            return StoreObjects(None, MemoryStore(target), options)
+        if isinstance(target, str) and os.path.isdir(target):
+            return StoreObjects(None, LocalStore(target), options)
+        raise
     if opened.references is not None:
         return ReferenceObjects(opened, opened.references, options)
     assert opened.store is not None
@@ -87,18 +96,20 @@ def _part(whole: Bytes, span: Span) -> Bytes:
 class _Absent:
     """What `missing` says of a chunk that is absent."""
 
-    def __init__(self, opened: Opened, options: Options) -> None:
+    def __init__(self, opened: Opened | None, options: Options) -> None:
         self._opened, self._missing = opened, options.missing
 
     def check(self, key: str) -> None:
         """Raise if the caller asked to be told of absent chunks, and the key is one."""
-        if self._missing == "raise" and (found := self._chunk(key)):
+        if self._missing != "raise" or self._opened is None:
+            return
+        if found := self._chunk(self._opened, key):
             raise MissingChunkError("is absent", node=found[0], key=found[1], file=self._opened.label)
 
-    def _chunk(self, key: str) -> tuple[str, str] | None:
+    def _chunk(self, opened: Opened, key: str) -> tuple[str, str] | None:
         path = split_key(key)[0]
         while True:
-            node = None if is_metadata(key) else read_node(self._opened.document, path)
+            node = None if is_metadata(key) else read_node(opened.document, path)
             if isinstance(node, ArrayMetadata):
                 name = key[len(path) + 1 :] if path else key
                 return (path, name) if node.key_encoding.index(name, node.grid) is not None else None
@@ -266,7 +277,7 @@ def _members(opened: Opened, key: str) -> dict[str, Any]:
 class StoreObjects:
     """The keys of a store of another kind, as they are."""
 
-    def __init__(self, opened: Opened, store: Store, options: Options) -> None:
+    def __init__(self, opened: Opened | None, store: Store, options: Options) -> None:
         self._store = store
         self._absent = _Absent(opened, options)
 

@@ -57,6 +57,7 @@ class ZaroStore(Store):
         self.options = Options.of(**options)
         self._lock = threading.Lock()
         self._opened: Objects | None = None
+        self._size: int | None = None
 
     # ---- the store itself ----------------------------------------------------------------------
 
@@ -95,7 +96,7 @@ class ZaroStore(Store):
     def __setstate__(self, state: dict[str, Any]) -> None:
         Store.__init__(self, read_only=True)
         self.__dict__.update(state)
-        self._lock, self._opened = threading.Lock(), None
+        self._lock, self._opened, self._size = threading.Lock(), None, None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ZaroStore) or type(other) is not type(self) or self.options != other.options:
@@ -130,8 +131,9 @@ class ZaroStore(Store):
 
     def _objects(self) -> Objects:
         with self._lock:
-            if self._opened is None:
-                self._opened = open_objects(self.target, self.options)
+            size = _size(self.target)
+            if self._opened is None or size != self._size:  # a dict that others fill is opened anew
+                self._opened, self._size = open_objects(self.target, self.options), size
             return self._opened
 
     # ---- reading -------------------------------------------------------------------------------
@@ -234,3 +236,11 @@ class ZaroStore(Store):
     async def clear(self) -> None:
         """Raise: the store is read-only."""
         self._check_writable()
+
+
+def _size(target: Any) -> int | None:
+    """How many keys a dict has, whichever way it is spelled; None for other targets."""
+    if not isinstance(target, dict):
+        return None
+    refs = target.get("refs")
+    return len(refs) if isinstance(refs, dict) else len(target)
