@@ -35,10 +35,6 @@ class RefHandler(ConventionHandler):
         """Whether the array declares the convention."""
         return "ref" in declared(array)
 
-    def inputs(self, array: ArrayNode) -> Any:
-        """Nothing: there is nothing that it gives."""
-        return ()
-
 
 class Unfit(Exception):
     """A node is there, and cannot be what the reference is for; never leaves the conventions."""
