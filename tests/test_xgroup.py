@@ -329,6 +329,14 @@ def test_sizes_that_are_not_aligned_say_what_to_do(tmp_path):
         xr.open_datatree(write(tmp_path / "s.zarr", tree), engine="xgroup")
 
 
+def test_a_coordinate_with_the_name_of_a_group_says_what_to_do(tmp_path):
+    tree = {"/a": Leaf(np.zeros(3), ("band",), cs({"band": {}})), "/band": {}}
+    store = write(tmp_path / "s.zarr", tree)
+    with pytest.raises(XGroupError, match=r"(?s)variable named band.*open_groups"):
+        xr.open_datatree(store, engine="xgroup")
+    assert set(xr.open_groups(store, engine="xgroup")) == {"/", "/band"}
+
+
 def test_a_tree_that_shares_a_coordinate_is_aligned(tmp_path):
     tree = {
         "/p/a": Leaf(np.zeros(3), ("x",), cs({"x": axis(external("/c", uri="other.zarr"))})),

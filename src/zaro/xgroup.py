@@ -140,7 +140,8 @@ class XGroupBackendEntrypoint(BackendEntrypoint):
         Raises
         ------
         XGroupError
-            A group and one above it disagree on a dimension that they share.
+            A group and one above it disagree on a dimension that they share, or a coordinate has the
+            name of a group.
         """
         groups = self.open_groups_as_dict(filename_or_obj, **arguments)
         with _telling_what_to_do():
@@ -159,10 +160,11 @@ class _OpenedTree(DataTree):  # type: ignore[no-untyped-call]
 def _telling_what_to_do() -> Iterator[None]:
     try:
         yield
-    except ValueError as err:
-        if "not aligned" not in str(err):
+    except (ValueError, KeyError) as err:
+        text = str(err.args[0]) if err.args else ""
+        if "not aligned" not in text and "already contains a variable" not in text:
             raise
-        reason = f"{err}\nOpen the groups one by one: xr.open_groups(..., engine='xgroup')"
+        reason = f"{text}\nOpen the groups one by one: xr.open_groups(..., engine='xgroup')"
         raise XGroupError("", "", reason) from err
 
 
@@ -182,7 +184,8 @@ def _open(target: Any, group: str | None, options: dict[str, Any], cross: dict[s
     shared = {name: value for name, value in options.items() if name != "storage_options"}
 
     def open_other(address: str) -> Array | Group:
-        fitting = [prefix for prefix in cross if address.startswith(prefix)]
+        spellings = (address, f"file://{address}")  # the second fits only for a path of this machine
+        fitting = [prefix for prefix in cross if any(each.startswith(prefix) for each in spellings)]
         chosen = cross[max(fitting, key=len)] if fitting else None
         return open_node(address, **shared, storage_options=chosen)
 

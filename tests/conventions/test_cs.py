@@ -253,6 +253,17 @@ def test_further_coordinates_are_numbered(tmp_path):
     assert set(found.indexes) == {"x"}
 
 
+@pytest.mark.parametrize("name", ["node", "ref", "external", "uri"])
+@pytest.mark.parametrize("is_list", [False, True])
+def test_an_axis_may_have_the_name_of_a_member_of_references(tmp_path, name, is_list):
+    axes = {
+        name: axis({"regular": [1, 1]}, parametric={"formula": "f", "terms": {name: {"explicit": [1, 2]}}})
+    }
+    spelled = [{"name": name, **axes[name]}] if is_list else axes
+    found = opened(write(tmp_path / "s.zarr", one(spelled, (2,), (name,))), "/g")
+    assert set(found.coords) == {name, f"{name}_pterm_{name}"}
+
+
 def test_one_broken_coordinate_leaves_the_numbers_of_the_others(tmp_path):
     axes = {"x": {"coordinates": [{"values": {}}, {"values": {"regular": [0, 1]}}]}}
     found, _ = lost(tmp_path, axes)

@@ -306,6 +306,8 @@ def test_the_longest_prefix_chooses_the_options_of_another_store(tmp_path, monke
     prefixes = {str(tmp_path): {"a": 1}, str(tmp_path / "other"): {"b": 2}, "https://": {"c": 3}}
     opened(store, "/ocean", cross_store_storage_options=prefixes)
     assert given[str(tmp_path / "other.zarr")] == {"b": 2}
+    opened(store, "/ocean", cross_store_storage_options={"file:///": {"f": 6}})
+    assert given[str(tmp_path / "other.zarr")] == {"f": 6}
     opened(store, "/ocean", cross_store_storage_options={"s3://": {"d": 4}}, storage_options={"e": 5})
     assert given == {store: {"e": 5}, str(tmp_path / "other.zarr"): None}
 

@@ -70,7 +70,7 @@ def assemble(group: GroupNode, *, without: Collection[str] = ()) -> Assembled:
     found = Assembled(group)
     for name, node in arrays.items():
         found.put(name, node.variable(_free_dims(node, found.sizes)))
-    known, twins = handlers(), _Twins()
+    known, twins = [each for each in handlers() if _may_give(each)], _Twins()
     resolved = []
     for node in arrays.values():
         active = _active(known, node, group)
@@ -87,6 +87,11 @@ def assemble(group: GroupNode, *, without: Collection[str] = ()) -> Assembled:
     for node in resolved:
         _flatten(found, node)
     return found
+
+
+def _may_give(handler: ConventionHandler) -> bool:
+    """Whether a handler has coordinates to give: `ref`, `proj` and `uom` have none by themselves."""
+    return getattr(type(handler), "get_variables", None) is not ConventionHandler.get_variables
 
 
 class _Twins:

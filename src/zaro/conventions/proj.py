@@ -21,10 +21,6 @@ class ProjHandler(ConventionHandler):
         """Whether the array or the group that holds it declares the convention."""
         return any("proj" in declared(node) for node in (array, group))
 
-    def inputs(self, array: ArrayNode) -> Any:
-        """Nothing: there is nothing that it gives."""
-        return ()
-
 
 def proj_members(value: object) -> dict[str, Any]:
     """The `proj:*` members of an object; those that are null are absent."""

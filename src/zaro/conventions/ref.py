@@ -35,10 +35,6 @@ class RefHandler(ConventionHandler):
         """Whether the array declares the convention."""
         return "ref" in declared(array)
 
-    def inputs(self, array: ArrayNode) -> Any:
-        """Nothing: there is nothing that it gives."""
-        return ()
-
 
 class Unfit(Exception):
     """A node is there, and cannot be what the reference is for; never leaves the conventions."""
@@ -81,6 +77,14 @@ class _Step:
 def is_reference(value: object) -> bool:
     """Whether a value is a reference in one of its spellings: `{"ref": {...}}`, or bare with `node`."""
     return isinstance(value, Mapping) and ("ref" in value or "node" in value)
+
+
+def _names_a_node(value: object) -> bool:
+    """Whether an object is a reference where members may have any name: an axis may be called `node`."""
+    if not isinstance(value, Mapping):
+        return False
+    inner = value.get("ref")
+    return isinstance(value.get("node"), str) or (isinstance(inner, Mapping) and "node" in inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +147,7 @@ class Fragment:
         ------
         XGroupError
         """
-        if not is_reference(self.value):
+        if not _names_a_node(self.value):
             return self
 
         def accept(node: Node, found: Fragment | None) -> Fragment:
@@ -249,7 +253,7 @@ def _take(here: Fragment, target: _Target, base: _Base, accept: Callable[[Node, 
         raise Unfit(f"more than {_DEEPEST} references follow one another")
     holder = base.path if isinstance(node, GroupNode) else base.path.rpartition("/")[0]
     found = Fragment(value, here.array, here.place, (_Base(base.index, holder),), (*here.trail, step))
-    return found.resolve(accept) if is_reference(value) else accept(node, found)
+    return found.resolve(accept) if _names_a_node(value) else accept(node, found)
 
 
 def _pointed(node: Node, pointer: str) -> Any:

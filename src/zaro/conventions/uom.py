@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from zaro.conventions.base import ConventionHandler, declared, identifier
 from zaro.conventions.nodes import ArrayNode, GroupNode
@@ -20,10 +19,6 @@ class UomHandler(ConventionHandler):
     def detect(root: GroupNode, group: GroupNode, array: ArrayNode) -> bool:
         """Whether the array declares the convention."""
         return "uom" in declared(array)
-
-    def inputs(self, array: ArrayNode) -> Any:
-        """Nothing: there is nothing that it gives."""
-        return ()
 
 
 def units_of(uom: Mapping[str, object]) -> str:
