@@ -133,7 +133,7 @@ def test_our_document_reads_through_kerchunk_and_theirs_through_ours(climate):
         with xr.open_dataset(ours, engine="kerchunk") as found:
             xr.testing.assert_identical(found.load(), expected.load())
         with xr.open_dataset(theirs, engine="zaro") as found:
-            # kerchunk takes HDF5's fill value for one that is masked: a scalar that was never written becomes NaN
+            # kerchunk masks HDF5's fill value: a scalar that was never written becomes NaN
             xr.testing.assert_equal(found.drop_vars("crs").load(), expected.drop_vars("crs").load())
 
 

@@ -85,7 +85,7 @@ class Draft:
     Attributes
     ----------
     fill : JSON value
-        Of the member `fill_value`, see `fill_json`; None where absent chunks read as zero and nothing is masked.
+        Of the member `fill_value`, see `fill_json`; None: absent chunks are zero, nothing is masked.
     filters : list of codec configurations
         All of them, in the order of encoding, as kerchunk writes them.
     dims : names of the dimensions.

@@ -146,11 +146,7 @@ class _Walk:
         try:
             return group[name]
         except (KeyError, OSError) as err:
-            reason = (
-                f"is a link to {group.get(name, getlink=True).path!r}"
-                if name in group.keys()
-                else "is a link"
-            )
+            reason = f"is a link to {group.get(name, getlink=True).path!r}" if name in group else "is a link"
             raise ScanError(home.source.url, below, f"{reason} that leads nowhere: {err}") from err
         except (TypeError, NotImplementedError) as err:
             raise ScanError(home.source.url, below, f"cannot be opened: {err}") from err

@@ -178,11 +178,12 @@ class _Dataset:
     ) -> None:
         """Hold chunks that left out other filters than most do in the set, stored as the others are."""
         nbytes = len(rows) * math.prod(self.chunks) * self.dtype.itemsize
-        if nbytes > self.settings.unsupported_inline_threshold:
+        most = self.settings.unsupported_inline_threshold
+        if nbytes > most:
             names = ", ".join(f.name for f in filters)
             raise self.error(
                 f"{len(rows)} of its chunks were stored without some of the filters ({names}) of the others, "
-                f"{nbytes} bytes; more than unsupported_inline_threshold={self.settings.unsupported_inline_threshold}"
+                f"{nbytes} bytes, more than unsupported_inline_threshold={most}"
             )
         blocks = {}
         for row in rows.tolist():
@@ -234,7 +235,7 @@ class _Dataset:
         return np.ascontiguousarray(self.dataset[()], dtype=self.dtype)
 
     def _blank(self, draft: Draft) -> None:
-        """Chunks that were never written hold HDF5's fill value; where the set would give another, it is spelled out."""
+        """Spell out chunks that were never written where the set would not give HDF5's fill value."""
         fill = np.asarray(self.dataset.fillvalue)
         shown = np.zeros((), self.dtype) if draft.fill is None else _scalar_of(self.dataset, self.dtype)
         if fill.astype(self.dtype).tobytes() == shown.tobytes():

@@ -47,7 +47,7 @@ class Dimensions:
         return found
 
     def _by_id(self, dataset: Any, rank: int) -> list[str | None]:
-        """Names by netCDF's own numbers of dimensions, which it notes for coordinates of several dimensions."""
+        """Names by netCDF's own numbers, which it notes for coordinates of several dimensions."""
         import numpy as np
 
         wanted = np.atleast_1d(dataset.attrs["_Netcdf4Coordinates"]).tolist()
@@ -65,7 +65,7 @@ class Dimensions:
             self._names_by_id.setdefault(int(node.attrs["_Netcdf4Dimid"]), _last(name))
 
     def _with_phony(self, names: list[str | None], shape: tuple[int, ...]) -> tuple[str, ...]:
-        """Name what has no name by its size, as netCDF does: each size of a dataset has a number, used again."""
+        """Name what has no name by its size, as netCDF does: each size has a number."""
         used: set[int] = set()
         found = []
         for name, size in zip(names, shape, strict=True):

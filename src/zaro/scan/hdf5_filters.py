@@ -31,7 +31,7 @@ class Filter:
 
 
 def filters_of(plist: Any, itemsize: int) -> list[Filter]:
-    """Filters of a dataset, in the order in which they were applied; `plist` is its creation property list."""
+    """Filters of a dataset in the order of encoding, from its creation property list."""
     found = []
     for k in range(plist.get_nfilters()):
         code, _, values, name = plist.get_filter(k)

@@ -55,7 +55,7 @@ def scan(
     split : int, optional
         Cut uncompressed arrays along their leading dimensions into chunks of at most so many bytes.
     relative_to : path, optional
-        Name local files relative to this folder, that of the document to be written; otherwise paths are absolute.
+        Name local files relative to this folder, where the document will be; otherwise paths are absolute.
     rename : mapping, optional
         Beginnings of URLs, and what the set shall have instead.
     storage_options : mapping, optional
@@ -126,6 +126,14 @@ def _fill(found: str, source: Source, builder: SetBuilder, opener: Any) -> None:
             from zaro.scan.netcdf3 import scan_netcdf3
 
             scan_netcdf3(source, builder)
+        elif found == "tiff":
+            from zaro.scan.tiff import scan_tiff
+
+            scan_tiff(source, builder)
+        elif found == "grib":
+            from zaro.scan.grib import scan_grib
+
+            scan_grib(source, builder)
         else:
             raise ScanError(
                 source.url, "", f"format {found!r} is none of hdf5, netcdf3, tiff, grib, zarr, zip"

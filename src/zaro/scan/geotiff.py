@@ -1,0 +1,98 @@
+"""Where the pixels of a GeoTIFF lie.
+
+Source: OGC 19-008r4, "GeoTIFF Standard" 1.1, requirements classes of the raster to model transformation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Geometry", "geometry_of"]
+
+_USER_DEFINED = 32767
+_POINT = 2
+_SPATIAL = "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4"
+_PROJ = "f17cb550-5864-4468-aeb7-f3180cfb622f"
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """The affine transform from pixels to the plane, of the corners of pixels.
+
+    `transform` is (a, b, c, d, e, f): x = a column + b row + c, y = d column + e row + f.
+    """
+
+    transform: tuple[float, float, float, float, float, float]
+    size: tuple[int, int]
+    code: str | None
+    geographic: bool
+
+    def scaled(self, size: tuple[int, int], dims: tuple[str, ...]) -> Geometry | None:
+        """The geometry of the same area in another number of rows and columns."""
+        if "y" not in dims or "x" not in dims:
+            return None
+        a, b, c, d, e, f = self.transform
+        down, across = self.size[0] / size[0], self.size[1] / size[1]
+        return Geometry((a * across, b * down, c, d * across, e * down, f), size, self.code, self.geographic)
+
+    def axes(self) -> dict[str, NDArray[np.float64]]:
+        """Centres of the pixels along y and x; none where the image is rotated."""
+        a, b, c, d, e, f = self.transform
+        if b or d:
+            return {}
+        rows, columns = (np.arange(n, dtype=np.float64) + 0.5 for n in self.size)
+        return {"y": np.asarray(f + e * rows, np.float64), "x": np.asarray(c + a * columns, np.float64)}
+
+    def attributes(self) -> dict[str, Any]:
+        """Attributes `spatial` and `proj` of the group, see the GeoZarr conventions."""
+        conventions = [{"uuid": _SPATIAL, "name": "spatial"}]
+        found: dict[str, Any] = {
+            "spatial:dimensions": ["y", "x"],
+            "spatial:transform": list(self.transform),
+            "spatial:shape": list(self.size),
+            "spatial:registration": "pixel",
+        }
+        if self.code is not None:
+            conventions.append({"uuid": _PROJ, "name": "proj"})
+            found["proj:code"] = self.code
+        return {"zarr_conventions": conventions, **found}
+
+    def axis_attributes(self, name: str) -> dict[str, Any]:
+        """CF attributes of a coordinate."""
+        axis = {"axis": name.upper()}
+        if self.geographic:
+            long = {"x": ("longitude", "degrees_east"), "y": ("latitude", "degrees_north")}[name]
+            return {**axis, "standard_name": long[0], "units": long[1]}
+        return {**axis, "standard_name": f"projection_{name}_coordinate", "units": "m"}
+
+
+def geometry_of(page: Any, first: Any) -> Geometry | None:
+    """Geometry of a page; None for one that has none."""
+    tags = page.tags
+    matrix = tags.valueof("ModelTransformationTag")
+    scale, tie = tags.valueof("ModelPixelScaleTag"), tags.valueof("ModelTiepointTag")
+    if matrix is not None and len(matrix) >= 8:
+        transform = (matrix[0], matrix[1], matrix[3], matrix[4], matrix[5], matrix[7])
+    elif scale is not None and tie is not None and len(scale) >= 2 and len(tie) == 6:
+        column, row, _, x, y, _ = tie
+        transform = (scale[0], 0.0, x - column * scale[0], 0.0, -scale[1], y + row * scale[1])
+    else:
+        return None
+    keys = _keys(tags.valueof("GeoKeyDirectoryTag") or ())
+    a, b, c, d, e, f = map(float, transform)
+    if keys.get(1025) == _POINT:  # the transform is of the centres
+        c, f = c - (a + b) / 2, f - (d + e) / 2
+    code = keys.get(3072) or keys.get(2048)
+    known = code not in (None, 0, _USER_DEFINED)
+    size = (int(first.imagelength), int(first.imagewidth))
+    return Geometry((a, b, c, d, e, f), size, f"EPSG:{code}" if known else None, keys.get(1024) == 2)
+
+
+def _keys(directory: Any) -> dict[int, int]:
+    """Keys whose value stands in the directory itself."""
+    rows = [directory[k : k + 4] for k in range(4, len(directory) - 3, 4)]
+    return {int(key): int(value) for key, place, count, value in rows if place == 0}

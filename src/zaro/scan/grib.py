@@ -1,0 +1,317 @@
+"""GRIB files: fields that differ in time, step, member or level only are one array, each message a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zaro.errors import ScanError
+from zaro.references.layout import join_path
+from zaro.scan.draft import Chunks, Draft, SetBuilder
+from zaro.scan.gribfile import BrokenMessageError, fields_of, handle, messages
+from zaro.scan.source import Source
+
+__all__ = ["scan_grib"]
+
+_ATTRIBUTES = ("paramId", "shortName", "name", "units", "typeOfLevel", "stepType", "gridType", "cfName")
+_EPOCH = "seconds since 1970-01-01"
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """One field: what it is of, where among others of that it stands, and where it lies."""
+
+    name: str
+    level_type: str
+    step_type: str
+    grid: str
+    at: tuple[int, float, int, float]  # time (s), step (h), member, level
+    attrs: dict[str, Any] = field(hash=False)
+    offset: int
+    length: int
+    number: int
+
+
+@dataclass(slots=True)
+class _Grid:
+    """Positions of the points of a field."""
+
+    shape: tuple[int, ...]
+    latitude: NDArray[np.float64]
+    longitude: NDArray[np.float64]
+    attrs: dict[str, Any]
+
+    @property
+    def separable(self) -> bool:
+        """Whether every row has one latitude and every column one longitude."""
+        if len(self.shape) != 2:
+            return False
+        lat, lon = self.latitude.reshape(self.shape), self.longitude.reshape(self.shape)
+        return bool((lat == lat[:, :1]).all() and (lon == lon[:1]).all())
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """Names of its dimensions."""
+        if len(self.shape) == 1:
+            return ("values",)
+        return ("latitude", "longitude") if self.separable else ("y", "x")
+
+
+def scan_grib(source: Source, builder: SetBuilder) -> None:
+    """Add every field of a GRIB file.
+
+    Names and coordinates are those of cfgrib. A variable that occurs on several types of level or steps
+    has them in its name; where there are several grids, each is a group.
+
+    Raises
+    ------
+    ScanError
+        A message is broken, or two fields have the same place.
+    """
+    grids: dict[str, _Grid] = {}
+    try:
+        found = list(_fields(source, grids))
+    except BrokenMessageError as err:
+        raise ScanError(source.url, "", str(err)) from err
+    file_id = builder.add_file(source.url, source.read)
+    builder.add_group("", {"Conventions": "CF-1.7"})
+    for k, (key, grid) in enumerate(grids.items()):
+        group = f"grid_{k}" if len(grids) > 1 else ""
+        if group and builder.settings.skips(group):
+            continue
+        if group:
+            builder.add_group(group, {})
+        _Hypercubes(source, builder, group, grid, file_id).add([f for f in found if f.grid == key])
+
+
+def _fields(source: Source, grids: dict[str, _Grid]) -> Iterator[_Field]:
+    import eccodes
+
+    for offset, length in messages(source.read, source.size):
+        for number, message in enumerate(fields_of(source.read(offset, length))):
+            try:
+                with handle(message) as made:
+                    yield _describe(made, grids, offset, length, number)
+            except (eccodes.CodesInternalError, ValueError) as err:
+                raise ScanError(source.url, "", f"message at byte {offset}, field {number}: {err}") from err
+
+
+def _get(made: Any, key: str, default: Any, kind: Any = None) -> Any:
+    import eccodes
+
+    try:
+        return eccodes.codes_get(made, key, kind) if kind else eccodes.codes_get(made, key)
+    except eccodes.KeyValueNotFoundError:
+        return default
+
+
+def _describe(made: Any, grids: dict[str, _Grid], offset: int, length: int, number: int) -> _Field:
+    attrs = {
+        f"GRIB_{key}": value
+        for key in _ATTRIBUTES
+        if (value := _get(made, key, None)) not in (None, "unknown")
+    }
+    attrs |= {"units": _get(made, "units", "1"), "long_name": _get(made, "name", "")}
+    if "GRIB_cfName" in attrs:
+        attrs["standard_name"] = attrs["GRIB_cfName"]
+    key = str(_get(made, "md5GridSection", ""))
+    if key not in grids:
+        grids[key] = _grid(made)
+    number_of_key = "_".join(
+        str(_get(made, k, 0)) for k in ("discipline", "parameterCategory", "parameterNumber")
+    )
+    names = [
+        _get(made, "cfVarName", "unknown"),
+        _get(made, "shortName", "unknown"),
+        f"parameter_{number_of_key}",
+    ]
+    return _Field(
+        next(str(name) for name in names if name not in ("unknown", "~")),
+        str(_get(made, "typeOfLevel", "unknown")),
+        str(_get(made, "stepType", "instant")),
+        key,
+        (_time(made), _step(made), int(_get(made, "number", 0)), float(_get(made, "level", 0, float))),
+        attrs,
+        offset,
+        length,
+        number,
+    )
+
+
+def _time(made: Any) -> int:
+    date, time = int(_get(made, "dataDate", 19700101)), int(_get(made, "dataTime", 0))
+    text = f"{date // 10000:04}-{date // 100 % 100:02}-{date % 100:02}T{time // 100:02}:{time % 100:02}"
+    return int(np.datetime64(text, "s").astype("i8"))
+
+
+def _step(made: Any) -> float:
+    """Hours from the start of the forecast to the end of the step."""
+    import eccodes
+
+    try:
+        eccodes.codes_set(made, "stepUnits", "s")
+        return float(eccodes.codes_get(made, "endStep", int)) / 3600
+    except eccodes.CodesInternalError:
+        return float(_get(made, "endStep", 0, int))
+
+
+def _grid(made: Any) -> _Grid:
+    import eccodes
+
+    n = int(eccodes.codes_get(made, "numberOfPoints") if _get(made, "numberOfPoints", None) else 0)
+    try:
+        lat = np.asarray(eccodes.codes_get_array(made, "latitudes"), np.float64)
+        lon = np.asarray(eccodes.codes_get_array(made, "longitudes"), np.float64)
+    except eccodes.CodesInternalError:  # spectral fields have no points
+        lat = lon = np.empty(0)
+    n = n or int(eccodes.codes_get_size(made, "values"))
+    columns, rows = (int(_get(made, a, 0) or _get(made, b, 0) or 0) for a, b in (("Ni", "Nx"), ("Nj", "Ny")))
+    shape: tuple[int, ...] = (n,)
+    if rows * columns == n and rows > 0:
+        consecutive = int(_get(made, "jPointsAreConsecutive", 0))
+        shape = (columns, rows) if consecutive else (rows, columns)
+    return _Grid(shape, lat, lon, {})
+
+
+@dataclass(slots=True)
+class _Hypercubes:
+    """Fields of one grid, as arrays of one group."""
+
+    source: Source
+    builder: SetBuilder
+    group: str
+    grid: _Grid
+    file_id: int
+
+    def add(self, found: list[_Field]) -> None:
+        """Gather fields by what they are of."""
+        self._positions()
+        by_kind: dict[tuple[str, str, str], list[_Field]] = {}
+        for one in found:
+            by_kind.setdefault((one.name, one.level_type, one.step_type), []).append(one)
+        axes: dict[str, dict[tuple[float, ...], str]] = {}
+        for kind, fields in by_kind.items():
+            path = join_path(self.group, self._name(kind, list(by_kind)))
+            if not self.builder.settings.skips(path):
+                self._array(path, kind, fields, axes)
+
+    def _name(self, kind: tuple[str, str, str], kinds: list[tuple[str, str, str]]) -> str:
+        name, level, step = kind
+        same = [other for other in kinds if other[0] == name]
+        parts = [name]
+        parts += [level] if any(other[1] != level for other in same) else []
+        parts += [step] if any(other[2] != step for other in same) else []
+        return "_".join(parts)
+
+    def _array(
+        self, path: str, kind: tuple[str, str, str], fields: list[_Field], axes: dict[str, dict[Any, str]]
+    ) -> None:
+        values = [sorted({one.at[k] for one in fields}) for k in range(4)]
+        if kind[1] == "isobaricInhPa":  # upwards, as cfgrib has it
+            values[3].reverse()
+        names = ["time", "step", "number", kind[1]]
+        long = [k for k in range(4) if len(values[k]) > 1]
+        dims = [self._axis(names[k], tuple(values[k]), axes) for k in long]
+        scalars = [self._scalar(names[k], values[k][0], axes) for k in range(4) if k not in long]
+        shape = tuple(len(values[k]) for k in long)
+        where: dict[int, _Field] = {}
+        for one in fields:
+            index = tuple(values[k].index(one.at[k]) for k in long)
+            chunk = int(np.ravel_multi_index(index, shape)) if shape else 0
+            if chunk in where:
+                reason = f"has two fields of the same place, at bytes {where[chunk].offset} and {one.offset}"
+                raise ScanError(self.source.url, path, reason)
+            where[chunk] = one
+        self._write(path, shape, tuple(dims), scalars, where)
+
+    def _write(
+        self,
+        path: str,
+        shape: tuple[int, ...],
+        dims: tuple[str, ...],
+        scalars: list[str],
+        where: dict[int, _Field],
+    ) -> None:
+        first = next(iter(where.values()))
+        numbers = {one.number for one in where.values()}
+        if len(numbers) > 1:
+            reason = "its fields stand at different places in their messages, but all chunks have one codec"
+            raise ScanError(self.source.url, path, reason)
+        draft = Draft(
+            (*shape, *self.grid.shape),
+            (*(1 for _ in shape), *self.grid.shape),
+            np.dtype("<f8"),
+            (*dims, *self.grid.dims),
+            "NaN",
+            [{"id": "zaro_grib", "field": first.number}],
+            dict(first.attrs),
+        )
+        coordinates = [*scalars, *(() if self.grid.separable else ("latitude", "longitude"))]
+        draft.attrs["coordinates"] = " ".join(coordinates)
+        ids = np.fromiter(where, np.int64, len(where))
+        offset = np.array([one.offset for one in where.values()], np.int64)
+        length = np.array([one.length for one in where.values()], np.int64)
+        draft.rows = Chunks.of(ids, offset, length, self.file_id)
+        self.builder.add_array(path, draft)
+
+    # coordinates
+
+    def _positions(self) -> None:
+        grid, separable = self.grid, self.grid.separable
+        if not grid.latitude.size:
+            return
+        for k, (name, values, units) in enumerate(
+            (("latitude", grid.latitude, "degrees_north"), ("longitude", grid.longitude, "degrees_east"))
+        ):
+            block = values.reshape(grid.shape)
+            block = (block[:, 0] if k == 0 else block[0]) if separable else block
+            dims = (name,) if separable else grid.dims
+            self._coordinate(name, block, dims, {"units": units, "standard_name": name})
+
+    def _axis(self, name: str, values: tuple[float, ...], axes: dict[str, dict[Any, str]]) -> str:
+        """Name of the dimension with these values: a number follows it where others have the name."""
+        known = axes.setdefault(name, {})
+        if values not in known:
+            known[values] = f"{name}_{len(known)}" if known else name
+            self._coordinate(known[values], *_typed(name, np.array(values), (known[values],)))
+        return known[values]
+
+    def _scalar(self, name: str, value: float, axes: dict[str, dict[Any, str]]) -> str:
+        known = axes.setdefault(name, {})
+        if value not in known:
+            known[value] = f"{name}_{len(known)}" if known else name
+            self._coordinate(known[value], *_typed(name, np.array(value), ()))
+        return known[value]
+
+    def _coordinate(
+        self, name: str, values: NDArray[Any], dims: tuple[str, ...], attrs: dict[str, Any]
+    ) -> None:
+        path = join_path(self.group, name)
+        if self.builder.settings.skips(path):
+            return
+        filters = [{"id": "zlib", "level": 6}] if values.nbytes > 4096 else []
+        draft = Draft(values.shape, values.shape, values.dtype, dims, None, filters, attrs)
+        draft.rows = Chunks.bytes_of({0: draft.encode(values)})
+        self.builder.add_array(path, draft)
+
+
+def _typed(
+    name: str, values: NDArray[Any], dims: tuple[str, ...]
+) -> tuple[NDArray[Any], tuple[str, ...], dict[str, Any]]:
+    """Values of a coordinate in their type, and its attributes."""
+    if name == "time":
+        attrs = {
+            "units": _EPOCH,
+            "calendar": "proleptic_gregorian",
+            "standard_name": "forecast_reference_time",
+        }
+        return values.astype("<i8"), dims, attrs
+    if name == "step":
+        return values.astype("<f8"), dims, {"units": "hours", "standard_name": "forecast_period"}
+    if name == "number":
+        return values.astype("<i8"), dims, {"units": "1", "standard_name": "realization"}
+    return values.astype("<f8"), dims, {"long_name": f"level of type {name}"}

@@ -1,0 +1,299 @@
+"""TIFF files: each series of images is an array; where it has overviews, each level is a group."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zaro.errors import ScanError
+from zaro.references.layout import join_path
+from zaro.scan.draft import Chunks, Draft, Encoded, SetBuilder, decode, fill_json
+from zaro.scan.geotiff import Geometry, geometry_of
+from zaro.scan.source import Source
+
+__all__ = ["scan_tiff"]
+
+_CODECS: dict[int, Encoded | None] = {
+    1: None,
+    5: {"id": "imagecodecs_lzw"},
+    8: {"id": "zlib", "level": 6},
+    32773: {"id": "zaro_packbits"},
+    32946: {"id": "zlib", "level": 6},
+    34925: {"id": "lzma"},
+    50000: {"id": "zstd", "level": 3},
+}
+RUN = 1 << 20
+"""Bytes of a chunk of an uncompressed image whose strips do not divide it evenly."""
+
+
+def scan_tiff(source: Source, builder: SetBuilder) -> None:
+    """Add every image of a TIFF file.
+
+    The first series is `data`, others `data_1` and so on, at the root. Where any has overviews, level k of
+    all lies in group `k`, 0 being the whole image: levels side by side, since xarray's trees want the
+    dimensions of a group to fit those of the group above it.
+
+    Raises
+    ------
+    ScanError
+        The file is damaged, or an image is stored in a way that no codec decodes.
+    """
+    import tifffile
+
+    source.file.seek(0)
+    try:
+        with tifffile.TiffFile(source.path or source.file, name=source.url) as tiff:
+            _series(source, builder, tiff)
+    except (tifffile.TiffFileError, KeyError, IndexError, OverflowError) as err:
+        raise ScanError(source.url, "", f"is no readable TIFF file: {err}") from err
+
+
+def _series(source: Source, builder: SetBuilder, tiff: Any) -> None:
+    file_id = builder.add_file(source.url, source.read)
+    groups: dict[str, dict[str, Any]] = {"": {}}
+    deep = any(len(series.levels) > 1 for series in tiff.series)
+    for number, series in enumerate(tiff.series):
+        name = f"data_{number}" if number else "data"
+        geometry = geometry_of(series.keyframe, series.levels[0].keyframe)
+        for k, level in enumerate(series.levels):
+            group = str(k) if deep else ""
+            path = join_path(group, name)
+            if builder.settings.skips(path) or (group and builder.settings.skips(group)):
+                continue
+            image = _Image(source, builder, level, path, file_id)
+            draft = image.draft()
+            scaled = geometry.scaled(image.size, draft.dims) if geometry is not None else None
+            if scaled is not None:
+                groups.setdefault(group, {}).update(scaled.attributes())
+                _coordinates(builder, group, scaled)
+            groups.setdefault(group, {})
+            builder.add_array(path, draft)
+    for group, attrs in groups.items():
+        builder.add_group(group, attrs)
+
+
+def _coordinates(builder: SetBuilder, group: str, geometry: Geometry) -> None:
+    """Positions of the centres of pixels along each axis."""
+    for name, values in geometry.axes().items():
+        path = join_path(group, name)
+        if path in builder.contents.layouts or builder.settings.skips(path):
+            continue
+        draft = Draft(values.shape, values.shape, values.dtype, (name,), attrs=geometry.axis_attributes(name))
+        draft.rows = Chunks.bytes_of({0: values.tobytes()})
+        builder.add_array(path, draft)
+
+
+@dataclass(slots=True)
+class _Image:
+    """One level of a series: pages of one shape."""
+
+    source: Source
+    builder: SetBuilder
+    series: Any
+    path: str
+    file_id: int
+
+    @property
+    def page(self) -> Any:
+        return self.series.keyframe
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return int(self.page.imagelength), int(self.page.imagewidth)
+
+    def error(self, reason: str) -> ScanError:
+        return ScanError(self.source.url, self.path, reason)
+
+    def draft(self) -> Draft:
+        page = self.page
+        samples, planar = int(page.samplesperpixel), int(page.planarconfig) == 2
+        leading, names = self._leading(samples, planar)
+        inner = (int(page.tilelength), int(page.tilewidth)) if page.is_tiled else (self._rows(), self.size[1])
+        shape, chunk = self.size, inner
+        dims: tuple[str, ...] = ("y", "x")
+        if samples > 1:
+            shape = (samples, *shape) if planar else (*shape, samples)  # type: ignore[assignment]
+            chunk = (1, *chunk) if planar else (*chunk, samples)  # type: ignore[assignment]
+            dims = ("band", *dims) if planar else (*dims, "band")
+        reason = self._unsupported()
+        dtype = np.dtype(page.dtype).newbyteorder(page.parent.byteorder) if page.dtype is not None else None
+        if dtype is None or page.bitspersample != dtype.itemsize * 8:
+            return self._rescue(
+                f"has {page.bitspersample} bits per sample", (*leading, *shape), (*names, *dims)
+            )
+        dtype = np.dtype(dtype.str)
+        draft = Draft((*leading, *shape), (*(1 for _ in leading), *chunk), dtype, (*names, *dims))
+        draft.attrs = self._attrs()
+        draft.fill = self._fill(dtype)
+        if reason:
+            return self._rescue(reason, draft.shape, draft.dims)
+        draft.filters = self._filters(dtype, inner[1], 1 if planar else samples)
+        self._place(draft, math.prod(shape[:-2]) if planar and samples > 1 else 1)
+        return draft
+
+    def _leading(self, samples: int, planar: bool) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """Dimensions of the series that its pages stand along."""
+        series, page = self.series, self.page
+        extra = len(series.shape) - len(page.shape)
+        n = len(series.pages)
+        if n == 1 and extra <= 0:
+            return (), ()
+        leading = tuple(int(s) for s in series.shape[:extra])
+        names = tuple(_AXES.get(axis, f"{axis.lower()}") for axis in series.axes[:extra])
+        if math.prod(leading) != n or any(p is None for p in series.pages):
+            return (n,), ("page",)
+        return leading, names
+
+    def _rows(self) -> int:
+        return min(int(self.page.rowsperstrip), self.size[0])
+
+    def _unsupported(self) -> str:
+        page = self.page
+        code = int(page.compression)
+        if code not in _CODECS:
+            return f"is compressed by {page.compression!s}, for which there is no decoder"
+        if code == 5 and not _has_imagecodecs():
+            return "is compressed by LZW, whose decoder needs the package imagecodecs"
+        if int(page.fillorder) == 2:
+            return "has the bits of its bytes in reverse"
+        if int(page.predictor) not in (1, 2, 3):
+            return f"has predictor {page.predictor!s}, for which there is no decoder"
+        return ""
+
+    def _filters(self, dtype: np.dtype[Any], width: int, samples: int) -> list[Encoded]:
+        found: list[Encoded] = []
+        kind = int(self.page.predictor)
+        codec = _CODECS[int(self.page.compression)]
+        if codec is None:
+            return []
+        if kind in (2, 3):
+            found.append(
+                {
+                    "id": "zaro_tiff_predictor",
+                    "predictor": kind,
+                    "dtype": dtype.str,
+                    "width": width,
+                    "samples": samples,
+                }
+            )
+        return [*found, codec]
+
+    def _fill(self, dtype: np.dtype[Any]) -> Any:
+        text = self.page.tags.valueof("GDAL_NODATA")
+        if text is None:
+            return None
+        try:
+            value = float(str(text).strip("\0 ").replace(",", "."))
+            if dtype.kind in "iu":
+                limits = np.iinfo(dtype)
+                return int(value) if value.is_integer() and limits.min <= value <= limits.max else None
+            return fill_json(value, dtype)
+        except ValueError:
+            return None
+
+    def _attrs(self) -> dict[str, Any]:
+        page = self.page
+        found: dict[str, Any] = {}
+        if page.description:
+            found["description"] = str(page.description)
+        return found
+
+    # where the segments lie
+
+    def _place(self, draft: Draft, planes: int) -> None:
+        pages = self.series.pages
+        offset = np.concatenate([np.asarray(p.dataoffsets, np.int64) for p in pages])
+        length = np.concatenate([np.asarray(p.databytecounts, np.int64) for p in pages])
+        n = len(offset)
+        rows, chunk_rows = self.size[0], draft.chunks[draft.dims.index("y")]
+        if not self.page.is_tiled and not draft.filters and self._one_run(draft, offset, length, n):
+            return
+        if n != math.prod(draft.grid):
+            raise self.error(f"has {n} segments, expected {math.prod(draft.grid)}")
+        end = self.source.size
+        if n and int((offset + length).max()) > end:
+            raise self.error(
+                f"has a segment that ends at byte {int((offset + length).max())}, the file at {end}"
+            )
+        ids = np.arange(n, dtype=np.int64)
+        there = length > 0
+        draft.rows = Chunks.of(ids[there], offset[there], length[there], self.file_id)
+        if not self.page.is_tiled and rows % chunk_rows:
+            self._pad_last(draft, chunk_rows, rows)
+
+    def _one_run(self, draft: Draft, offset: NDArray[np.int64], length: NDArray[np.int64], n: int) -> bool:
+        """Lay an uncompressed image whose strips follow one another without regard for them."""
+        per_page = n // max(len(self.series.pages), 1)
+        y = draft.dims.index("y")
+        nbytes = math.prod(draft.shape[y:]) * draft.dtype.itemsize
+        runs = math.prod(draft.shape[:y])
+        per_run = n // max(runs, 1)
+        if not n or per_run * runs != n or per_page % per_run:
+            return False
+        starts, sizes = offset.reshape(runs, per_run), length.reshape(runs, per_run)
+        if (starts[:, 1:] != starts[:, :-1] + sizes[:, :-1]).any() or (sizes.sum(1) != nbytes).any():
+            return False
+        rows, row_nbytes = self.size[0], nbytes // self.size[0]
+        wanted = min(max(draft.chunks[y], 1 if not rows % draft.chunks[y] else RUN // row_nbytes), rows)
+        each = next(k for k in range(max(wanted, 1), 0, -1) if rows % k == 0)
+        pieces = rows // each
+        at = (starts[:, :1] + np.arange(pieces) * each * row_nbytes).reshape(-1)
+        if at.size and int(at.max()) + each * row_nbytes > self.source.size:
+            raise self.error(f"ends behind the file, whose size is {self.source.size}")
+        draft.chunks = (*draft.chunks[:y], each, *draft.chunks[y + 1 :])
+        ids = np.arange(len(at), dtype=np.int64)
+        draft.rows = Chunks.of(ids, at, np.full(len(at), each * row_nbytes, np.int64), self.file_id)
+        return True
+
+    def _pad_last(self, draft: Draft, chunk_rows: int, rows: int) -> None:
+        """Hold the last strip of each plane in the set, since it is shorter than the others."""
+        y = draft.dims.index("y")
+        grid = draft.grid
+        below = math.prod(grid[y + 1 :])
+        last = draft.rows.ids // below % grid[y] == grid[y] - 1
+        nbytes = int(last.sum()) * math.prod(draft.chunks) * draft.dtype.itemsize
+        if nbytes > self.builder.settings.unsupported_inline_threshold:
+            raise self.error(
+                f"has {int(last.sum())} last strips of {rows % chunk_rows} rows, others have {chunk_rows}; "
+                f"{nbytes} bytes, more than unsupported_inline_threshold="
+                f"{self.builder.settings.unsupported_inline_threshold}"
+            )
+        blocks = {}
+        where = np.flatnonzero(last)
+        for row in where.tolist():
+            stored = self.source.read(int(draft.rows.offset[row]), int(draft.rows.length[row]))
+            block = np.zeros(math.prod(draft.chunks) * draft.dtype.itemsize, np.uint8)
+            found = decode(stored, draft.filters)
+            block[: len(found)] = found[: len(block)]
+            blocks[int(draft.rows.ids[row])] = draft.encode(block.view(draft.dtype))
+        draft.rows = draft.rows.without(last).adding(blocks)
+
+    def _rescue(self, reason: str, shape: tuple[int, ...], dims: tuple[str, ...]) -> Draft:
+        """Hold the values of a small image in the set, if tifffile can decode them here."""
+        nbytes = math.prod(shape) * (np.dtype(self.page.dtype).itemsize if self.page.dtype is not None else 1)
+        most = self.builder.settings.unsupported_inline_threshold
+        if nbytes > most:
+            raise self.error(
+                f"{reason}; its {nbytes} bytes are more than unsupported_inline_threshold={most}"
+            )
+        try:
+            values = np.ascontiguousarray(self.series.asarray(squeeze=False)).reshape(shape)
+        except (ValueError, KeyError, RuntimeError, ImportError) as err:
+            raise self.error(f"{reason}, and tifffile cannot read it here: {err}") from err
+        draft = Draft(shape, shape, np.dtype(values.dtype.str), dims, attrs=self._attrs())
+        draft.rows = Chunks.bytes_of({0: values.tobytes()})
+        return draft
+
+
+_AXES = {"I": "image", "Q": "other", "T": "time", "Z": "z", "C": "channel", "S": "sample"}
+
+
+def _has_imagecodecs() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("imagecodecs") is not None
