@@ -11,7 +11,9 @@ class ArrayKeys:
     def id(self, name: str) -> int | None: ...
     def keys(self, ids: NDArray[np.int64]) -> list[str]: ...
 
-class Columns:
+class Source: ...
+
+class Columns(Source):
     def __init__(
         self,
         keys: ArrayKeys,
@@ -24,11 +26,17 @@ class Columns:
     ) -> None: ...
     def at(self, chunk: int) -> list[str | int] | bytes | None: ...
 
+class Pages(Source):
+    def __init__(
+        self, size: int, near: dict[int, Columns], far: Callable[[int], list[str | int] | bytes | None]
+    ) -> None: ...
+    def at(self, chunk: int) -> list[str | int] | bytes | None: ...
+
 class KeyIndex:
     def __init__(
         self,
         arrays: dict[str, ArrayKeys],
-        columns: dict[str, Columns],
+        columns: dict[str, Source],
         other: Callable[[str, int], list[str | int] | bytes | None],
     ) -> None: ...
     def chunk(self, key: str) -> tuple[str, int] | None: ...

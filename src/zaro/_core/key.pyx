@@ -85,7 +85,14 @@ cdef const char *utf8(str text, Py_ssize_t *n) except? NULL:
         return NULL
 
 
-cdef class Columns:
+cdef class Source:
+    """References of one array by chunk."""
+
+    cdef reference(self, int64_t chunk):
+        raise NotImplementedError
+
+
+cdef class Columns(Source):
     """Rows of one array within reach of a look-up: all of the grid, or those of `ids`, ascending."""
 
     cdef ArrayKeys keys
@@ -146,14 +153,45 @@ cdef class Columns:
         return name
 
 
+cdef class Pages(Source):
+    """References of one array that lies in memory page by page.
+
+    Parameters
+    ----------
+    size : chunks of a page
+    near : dict of int to Columns, the pages within reach by number; others may change it at any time
+    far : callable, `far(chunk)` gives the reference of a chunk of any other page, None where it is absent
+    """
+
+    cdef int64_t size
+    cdef dict near
+    cdef object far
+
+    def __init__(self, int64_t size, dict near not None, far):
+        if size < 1:
+            raise ValueError(f"pages of {size} chunks")
+        self.size, self.near, self.far = size, near, far
+
+    def at(self, int64_t chunk):
+        """The reference of a chunk: `[url, offset, length]`, `[url]` or bytes; None where it is absent."""
+        return self.reference(chunk)
+
+    cdef reference(self, int64_t chunk):
+        cdef int64_t row = chunk % self.size
+        cdef Columns columns = self.near.get(chunk // self.size)
+        if columns is None or not 0 <= row < columns.keys.nchunks:
+            return self.far(chunk)
+        return columns.reference(row)
+
+
 cdef class KeyIndex:
     """From any key of a set to its array, chunk and reference.
 
     Parameters
     ----------
     arrays : dict of str to ArrayKeys
-    columns : dict of str to Columns
-        Of the arrays whose tables lie in memory.
+    columns : dict of str to Columns or Pages
+        Of the arrays whose tables lie in memory, whole or in part.
     other : callable
         `other(path, chunk)` gives the reference of a chunk of any other array, None where it is absent.
     """
@@ -198,7 +236,7 @@ cdef class KeyIndex:
         cdef Py_ssize_t n = 0, slash
         cdef int64_t chunk = 0
         cdef ArrayKeys keys
-        cdef Columns columns
+        cdef Source source
         cdef const char *text = utf8(key, &n)
         if text == NULL:
             return None
@@ -207,8 +245,8 @@ cdef class KeyIndex:
             keys = self.at(key, text, &slash, &chunk, n)
             if keys is None:
                 return None
-            columns = self.columns.get(keys.path)
-            found = columns.reference(chunk) if columns is not None else self.other(keys.path, chunk)
+            source = self.columns.get(keys.path)
+            found = source.reference(chunk) if source is not None else self.other(keys.path, chunk)
             if found is not None:
                 return found
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from zaro._core.key import ArrayKeys, Columns, KeyIndex
+from zaro._core.key import ArrayKeys, Columns, KeyIndex, Source
 from zaro.references.contents import Contents, Reference, reference_at
 from zaro.references.generator import Explanation, GeneratorTable
 from zaro.references.layout import METADATA_NAMES, ChunkLayout, split_key
@@ -34,11 +34,12 @@ def key_index(contents: Contents) -> KeyIndex:
     """Make the look-up of a set: a key costs a microsecond where the table lies in memory."""
     arrays = {path: array_keys(path, layout) for path, layout in contents.layouts.items()}
     tables = contents.tables
-    columns = {
-        path: _columns(arrays[path], table)
-        for path, table in tables.items()
-        if isinstance(table, DenseTable | SparseTable)
-    }
+    columns: dict[str, Source] = {}
+    for path, table in tables.items():
+        if isinstance(table, DenseTable | SparseTable):
+            columns[path] = _columns(arrays[path], table)
+        elif (pages := getattr(table, "pages", None)) is not None:  # as much of it as is in memory
+            columns[path] = pages
     return KeyIndex(arrays, columns, lambda path, chunk: reference_at(tables[path], chunk))
 
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zaro._core.key import ArrayKeys, Columns
+from zaro._core.key import ArrayKeys, Columns, Pages
 from zaro.errors import ReferenceSetError, StoreError
 from zaro.options import Options
 from zaro.references.contents import Contents, Reference
@@ -228,10 +228,12 @@ class ParquetTable:
     shared: ParquetSet
     path: str
     nchunks: int
-    near: dict[int, Columns] = field(init=False)
+    pages: Pages = field(init=False)
+    """The partitions that are in memory, for look-ups of single chunks."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "near", self.shared.cache.near.setdefault(self.path, {}))
+        near = self.shared.cache.near.setdefault(self.path, {})
+        object.__setattr__(self, "pages", Pages(self.shared.record_size, near, self._far))
 
     def locate(self, ids: NDArray[np.int64]) -> Located:
         """Find many chunks at once; fetches the partitions that are not in memory, several at a time."""
@@ -259,26 +261,20 @@ class ParquetTable:
 
     def reference(self, chunk: int) -> Reference | None:
         """Find one chunk: `[url, offset, length]`, `[url]` or its bytes; None where it is absent."""
-        record, row = divmod(chunk, self.shared.record_size)
-        columns = self.near.get(record)
-        if columns is None:
-            columns = self._come_near(chunk, record)
-        return columns.at(row) if columns is not None else self._slow_reference(chunk)
+        return self.pages.at(chunk)
 
-    def _come_near(self, chunk: int, record: int) -> Columns | None:
-        """Lay a partition of one row group out for look-ups; None where there are several, or none."""
-        row = chunk - record * self.shared.record_size
-        pieces = self._load(record, row, row)
-        if len(pieces) != 1 or not self.shared.is_whole(self.path, record):
-            return None
-        piece = pieces[0][2]
-        keys = ArrayKeys("", np.array([len(piece.file_id)]), prefixed=False, separator=".")
-        columns = Columns(keys, piece.file_id, piece.offset, piece.length, self.shared.files, piece.inline)
-        self.shared.cache.bring_near(self.path, record, columns)
-        return columns
-
-    def _slow_reference(self, chunk: int) -> Reference | None:
+    def _far(self, chunk: int) -> Reference | None:
+        """Find one chunk of a partition that is not near, and bring it near."""
         at = self._locate_one(chunk)
+        record, row = divmod(chunk, self.shared.record_size)
+        pieces = self._load(record, row, row)
+        if len(pieces) == 1 and self.shared.is_whole(self.path, record):
+            piece = pieces[0][2]
+            keys = ArrayKeys("", np.array([len(piece.file_id)]), prefixed=False, separator=".")
+            columns = Columns(
+                keys, piece.file_id, piece.offset, piece.length, self.shared.files, piece.inline
+            )
+            self.shared.cache.bring_near(self.path, record, columns)
         file_id, offset, length = int(at.file_id[0]), int(at.offset[0]), int(at.length[0])
         if file_id == INLINE:
             return bytes(at.inline[offset : offset + length])
