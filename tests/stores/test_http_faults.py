@@ -127,6 +127,13 @@ def test_a_server_that_ignores_ranges_is_understood(server, by_reference):
     np.testing.assert_array_equal(array[20, 60:], X[20, 60:])
 
 
+def test_an_answer_without_a_length_is_read_to_its_end(server, by_reference, by_key):
+    for array in (by_reference(), by_key()):
+        server.fault = only_data(("chunked", 100))
+        np.testing.assert_array_equal(array[...], X)
+        server.fault = None
+
+
 @pytest.mark.parametrize("by", [-1, 1, 4])
 def test_a_shifted_range_is_an_error(server, by_reference, by):
     array = by_reference()

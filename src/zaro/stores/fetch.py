@@ -39,6 +39,10 @@ async def read_all(
     return list(await asyncio.gather(*map(one, parts)))
 
 
+# buffers that are allocated together
+_AT_ONCE = 4
+
+
 class _Room:
     """Bytes that may be under way or wait for their decoder, in all reads together; used in the loop only."""
 
@@ -217,8 +221,9 @@ class Fetch:
     def _buffer(self, number: int, nbytes: int) -> memoryview:
         """Memory for a request: used again and again where requests are about as large as they get."""
         if config.REQUEST_CAP // 2 < nbytes <= config.REQUEST_CAP:
-            whole = self._spare.pop() if self._spare else np.empty(config.REQUEST_CAP, np.uint8)
-            self._buffers[number] = whole
+            if not self._spare:  # several at once: the system has large pages for large arrays
+                self._spare.extend(np.empty((_AT_ONCE, config.REQUEST_CAP), np.uint8))
+            whole = self._buffers[number] = self._spare.pop()
             return memoryview(whole)[:nbytes]
         return memoryview(np.empty(nbytes, np.uint8))
 

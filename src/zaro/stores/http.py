@@ -47,8 +47,8 @@ async def ask(place: Place, timeout: float, span: str | None) -> AsyncIterator[A
 
 
 async def _parts(response: Any) -> AsyncIterator[bytes]:
-    async for part, _ in response.content.iter_chunks():
-        yield part
+    while (found := await response.content.readchunk()) != (b"", False):
+        yield found[0]
 
 
 def _watch_redirects(session: Any) -> None:
