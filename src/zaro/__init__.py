@@ -13,7 +13,7 @@ from zaro.hierarchy import open_node as open  # noqa: A004
 from zaro.hierarchy import read_node as read
 from zaro.references.set import References
 from zaro.report import html as _html
-from zaro.scan import scan
+from zaro.scan import concat, merge, scan
 from zaro.versions import show_versions
 
 __all__ = [
@@ -21,9 +21,11 @@ __all__ = [
     "Group",
     "References",
     "ZaroError",
+    "concat",
     "config",
     "errors",
     "list",
+    "merge",
     "meta",
     "open",
     "read",

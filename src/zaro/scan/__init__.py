@@ -1,5 +1,6 @@
 """From existing files to reference sets, and from many sets to one."""
 
+from zaro.scan.combine import concat, merge
 from zaro.scan.open import scan
 
-__all__ = ["scan"]
+__all__ = ["concat", "merge", "scan"]

@@ -63,12 +63,6 @@ def scan(
     timeout : float
         Seconds for one request.
 
-    Returns
-    -------
-
-    References
-    ----------
-
     Raises
     ------
     ScanError

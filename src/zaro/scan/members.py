@@ -1,0 +1,273 @@
+"""The sets that are joined, array by array: what concat and merge compare and count."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zaro.errors import CombineError
+from zaro.hierarchy import Array, open_node
+from zaro.references.layout import join_path, split_key
+from zaro.references.set import References
+from zaro.references.table import INLINE, Table
+
+__all__ = ["Member", "Node", "check_like", "group_of", "members_of", "read_values"]
+
+_VALUES = (
+    "scale_factor",
+    "add_offset",
+    "units",
+    "calendar",
+    "_FillValue",
+    "missing_value",
+    "_Unsigned",
+    "flag_values",
+    "valid_range",
+    "valid_min",
+    "valid_max",
+)
+"""Attributes that say what stored values mean: they must be the same in all sets."""
+_TIME = frozenset({"units", "calendar"})
+
+
+@lru_cache(maxsize=4096)
+def _parsed(raw: bytes) -> dict[str, Any]:
+    """A document; sets that were made alike have the same."""
+    found: dict[str, Any] = json.loads(raw)
+    return found
+
+
+@dataclass(slots=True)
+class Node:
+    """One array of one set. `document` and `attrs` are shared: never changed, only copied."""
+
+    path: str
+    document: Mapping[str, Any]
+    attrs: Mapping[str, Any]
+    table: Table
+
+    @property
+    def is_v3(self) -> bool:
+        """Whether it has a document of version 3."""
+        return self.document.get("zarr_format") == 3
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements along each dimension."""
+        return tuple(self.document["shape"])
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Elements of a chunk along each dimension."""
+        found = (
+            self.document["chunk_grid"]["configuration"]["chunk_shape"]
+            if self.is_v3
+            else self.document["chunks"]
+        )
+        return tuple(found)
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Chunks along each dimension."""
+        return tuple(-(-s // c) if c else 0 for s, c in zip(self.shape, self.chunks, strict=True))
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """Names of the dimensions."""
+        names = self.document.get("dimension_names") if self.is_v3 else self.attrs.get("_ARRAY_DIMENSIONS")
+        return tuple(names or ())
+
+    @property
+    def nchunks(self) -> int:
+        """Chunks of the grid."""
+        return math.prod(self.grid)
+
+    def reshaped(self, shape: Sequence[int], chunks: Sequence[int], dims: Sequence[str]) -> dict[str, Any]:
+        """The document of an array of another shape."""
+        found = {**self.document, "shape": list(shape)}
+        if self.is_v3:
+            found["chunk_grid"] = {"name": "regular", "configuration": {"chunk_shape": list(chunks)}}
+            found["dimension_names"] = list(dims)
+        else:
+            found["chunks"] = list(chunks)
+        return found
+
+    def documents(self, document: Mapping[str, Any], attrs: Mapping[str, Any]) -> dict[str, bytes]:
+        """Metadata by key, as this version spells it."""
+        if self.is_v3:
+            return {join_path(self.path, "zarr.json"): _dump({**document, "attributes": dict(attrs)})}
+        return {
+            join_path(self.path, ".zarray"): _dump(document),
+            join_path(self.path, ".zattrs"): _dump(attrs),
+        }
+
+
+def _dump(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """One of the sets."""
+
+    refs: References
+    label: str
+    nodes: dict[str, Node] = field(default_factory=dict)
+
+    @property
+    def file(self) -> str:
+        """The first file that it references: for most, the only one."""
+        for node in self.nodes.values():
+            ids = node.table.listed()[:64]
+            found = node.table.locate(ids)
+            named = np.flatnonzero(found.file_id >= 0)
+            if len(named):
+                return found.files[int(found.file_id[named[0]])]
+        return self.label
+
+
+def members_of(sets: Sequence[Any], labels: Sequence[str] | None) -> list[Member]:
+    """Open the sets, and read the documents of their arrays.
+
+    Each is named by `labels`, else by its address, else by the first file that it references.
+    """
+    if not sets:
+        raise ValueError("there are no sets to join")
+    if labels is not None and len(labels) != len(sets):
+        raise ValueError(f"{len(labels)} labels for {len(sets)} sets")
+    found = []
+    for k, one in enumerate(sets):
+        refs = one if isinstance(one, References) else References.open(one)
+        member = Member(refs, labels[k] if labels is not None else refs.address or f"set {k}")
+        for path in refs.contents.layouts:
+            member.nodes[path] = _node(member, path)
+        found.append(member)
+    return found
+
+
+def _node(member: Member, path: str) -> Node:
+    contents = member.refs.contents
+    raw = contents.metadata.get(join_path(path, "zarr.json"))
+    if raw is not None:
+        document = _parsed(bytes(raw))
+        if document["chunk_grid"]["name"] != "regular":
+            raise CombineError(
+                member.label, path, "has a grid of chunks of many sizes, which cannot be joined"
+            )
+        bare = {k: v for k, v in document.items() if k not in ("attributes", "consolidated_metadata")}
+        return Node(path, bare, document.get("attributes") or {}, contents.tables[path])
+    raw = contents.metadata.get(join_path(path, ".zarray"))
+    if raw is None:
+        raise CombineError(member.label, path, "has no document of its own in the set")
+    attrs = contents.metadata.get(join_path(path, ".zattrs"))
+    return Node(path, _parsed(bytes(raw)), _parsed(bytes(attrs)) if attrs else {}, contents.tables[path])
+
+
+# ---- comparing ---------------------------------------------------------------------------------
+
+
+def check_like(first: Node, other: Node, label: str, *, along: int | None, units: bool = True) -> None:
+    """Refuse an array that cannot follow another: of another type, codec, fill value, packing or shape.
+
+    Parameters
+    ----------
+    along : int or None
+        Dimension whose size may differ.
+    units : bool
+        Whether units and calendar must be the same.
+
+    Raises
+    ------
+    CombineError
+        Naming the set, the variable, and both values.
+    """
+    if first.document is not other.document:
+        _check_members(first, other, label)
+    if first.dims != other.dims or len(first.shape) != len(other.shape):
+        raise _unlike(label, first, "dimensions", other.dims or other.shape, first.dims or first.shape)
+    for axis, (found, expected) in enumerate(zip(other.shape, first.shape, strict=True)):
+        if axis != along and found != expected:
+            raise _unlike(label, first, f"size of dimension {axis}", found, expected)
+    if first.attrs is other.attrs:
+        return
+    for name in _VALUES:
+        found, expected = other.attrs.get(name), first.attrs.get(name)
+        if not (name in _TIME and not units) and json.dumps(found) != json.dumps(expected):
+            raise _unlike(label, first, name, found, expected)
+
+
+def _check_members(first: Node, other: Node, label: str) -> None:
+    names = (
+        "zarr_format",
+        "dtype",
+        "data_type",
+        "fill_value",
+        "order",
+        "chunk_key_encoding",
+        "dimension_separator",
+    )
+    for name in names:
+        found, expected = other.document.get(name), first.document.get(name)
+        if found != expected and json.dumps(found) != json.dumps(expected):
+            raise _unlike(label, first, name, found, expected)
+    if _chain(other) != _chain(first):
+        raise _unlike(label, first, "codecs", _chain(other), _chain(first))
+
+
+def _chain(node: Node) -> list[Any]:
+    """Codecs in order; in version 2 it is the same whether the last stands as compressor or as filter."""
+    if node.is_v3:
+        return list(node.document["codecs"])
+    compressor = node.document.get("compressor")
+    return [*(node.document.get("filters") or ()), *([compressor] if compressor else ())]
+
+
+def _unlike(label: str, first: Node, what: str, found: Any, expected: Any) -> CombineError:
+    return CombineError(label, first.path, f"{what} is {found!r}, in the first set {expected!r}")
+
+
+# ---- values ------------------------------------------------------------------------------------
+
+
+def read_values(member: Member, node: Node) -> NDArray[Any]:
+    """All values of an array; at once where they stand in the set as they are."""
+    quick = _inline_values(node)
+    if quick is not None:
+        return quick
+    array = open_node(member.refs, node.path)
+    assert isinstance(array, Array)
+    return np.asarray(array[...])
+
+
+def _inline_values(node: Node) -> NDArray[Any] | None:
+    dtype = node.document.get("dtype")
+    if (
+        node.is_v3
+        or _chain(node)
+        or not isinstance(dtype, str)
+        or node.nchunks != 1
+        or dtype[1] not in "iufb"
+    ):
+        return None
+    if node.shape != node.chunks or node.document.get("order", "C") != "C":
+        return None
+    found = node.table.locate(np.zeros(1, np.int64))
+    if found.file_id[0] != INLINE:
+        return None
+    offset, length = int(found.offset[0]), int(found.length[0])
+    raw = bytes(memoryview(found.inline)[offset : offset + length])
+    if length != math.prod(node.shape) * np.dtype(dtype).itemsize:
+        return None
+    return np.frombuffer(raw, dtype).reshape(node.shape)
+
+
+def group_of(path: str) -> str:
+    """Path of the group that an array lies in."""
+    return split_key(path)[0]

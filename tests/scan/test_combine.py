@@ -1,0 +1,258 @@
+"""Joining sets: equal to what xarray makes of the files, or an error that says which file, what and why."""
+
+from __future__ import annotations
+
+import re
+
+import netCDF4
+import numpy as np
+import pytest
+import scan_files as files
+import xarray as xr
+
+import zaro
+from zaro import concat, merge
+from zaro.errors import CombineError
+from zaro.scan import scan
+
+
+@pytest.fixture(scope="module")
+def year(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("year")
+    return [files.climate(folder / f"day_{k:03}.nc", first=6 * k) for k in range(4)]
+
+
+def small(file, **how):
+    """A file of one variable; what is not given is as in all others."""
+    how = {
+        "first": 0,
+        "days": 4,
+        "dtype": "f4",
+        "chunk": 2,
+        "units": "days since 2000-01-01",
+        "calendar": "noleap",
+        "zlib": True,
+        "fill": -1.0,
+        "scale": None,
+        "lat": 3,
+        "name": "v",
+        "values": None,
+    } | how
+    with netCDF4.Dataset(file, "w") as ds:
+        ds.createDimension("time", None)
+        ds.createDimension("lat", how["lat"])
+        time = ds.createVariable("time", "f8", ("time",))
+        time.units, time.calendar = how["units"], how["calendar"]
+        time[:] = how["first"] + np.arange(how["days"]) if how["values"] is None else how["values"]
+        ds.createVariable("lat", "f4", ("lat",))[:] = np.arange(how["lat"]) + how.get("shift", 0)
+        v = ds.createVariable(
+            how["name"],
+            how["dtype"],
+            ("time", "lat"),
+            zlib=how["zlib"],
+            fill_value=how["fill"],
+            chunksizes=(how["chunk"], how["lat"]),
+        )
+        if how["scale"]:
+            v.scale_factor = how["scale"]
+        v[:] = np.arange(how["first"], how["first"] + how["days"])[:, None] + np.zeros(how["lat"])
+    return file
+
+
+@pytest.mark.parametrize("inline", [0, 500, 1 << 20])
+def test_files_joined_along_time_open_as_xarray_opens_them(year, inline):
+    refs = concat([scan(file, inline_threshold=inline) for file in year], "time")
+    with (
+        xr.open_mfdataset(
+            year,
+            combine="nested",
+            concat_dim="time",
+            data_vars="minimal",
+            coords="minimal",
+            compat="override",
+            join="override",
+        ) as expected,
+        xr.open_dataset(refs, engine="zaro") as found,
+        xr.open_dataset(files.document(refs), engine="kerchunk") as theirs,
+    ):
+        xr.testing.assert_identical(found.load(), expected.load())
+        xr.testing.assert_identical(theirs.load(), expected)
+
+
+def test_variables_without_the_dimension_are_taken_once(year):
+    refs = concat([scan(file, inline_threshold=0) for file in year], "time")
+    assert refs["lat/0"][0] == str(year[0])
+    assert {refs[f"tas/{k}.0.0"][0] for k in range(12)} == set(map(str, year))
+
+
+MISMATCHES = {
+    "dtype": ({"dtype": "f8"}, "v", "dtype is '<f8', in the first set '<f4'"),
+    "chunks": ({"chunk": 4}, "v", r"chunks are \(4, 3\), in the first set \(2, 3\)"),
+    "codec": ({"zlib": False}, "v", r"codecs is \[\], in the first set \["),
+    "fill": ({"fill": -2.0}, "v", "fill_value is -2.0, in the first set -1.0"),
+    "scale": ({"scale": 0.1}, "v", "scale_factor is 0.1, in the first set None"),
+    "calendar": ({"calendar": "standard"}, "time", "calendar is 'standard', in the first set 'noleap'"),
+    "units": (
+        {"units": "days since 2001-01-01"},
+        "time",
+        "units is 'days since 2001-01-01', in the first set",
+    ),
+    "missing": ({"name": "w"}, "v", "is missing"),
+    "overlapping": ({"first": 2}, "time", "begins at 2.0, .* ends at 3.0: they overlap"),
+    "unordered": ({"first": -9}, "time", "not in order; sort=True"),
+    "size": ({"lat": 4}, "v", "size of dimension 1 is 4, in the first set 3"),
+    "identical": ({"shift": 1}, "lat", r"at \[0\]"),
+}
+
+
+@pytest.mark.parametrize("case", MISMATCHES)
+def test_sets_that_do_not_fit_are_an_error_that_names_both_values(tmp_path, case):
+    how, variable, message = MISMATCHES[case]
+    first = small(tmp_path / "a.nc")
+    other = small(tmp_path / "b.nc", **{"first": 4, **how})
+    if case == "size":
+        variable = "lat"
+        message = "size of dimension 0 is 4, in the first set 3"
+    with pytest.raises(CombineError, match=message) as caught:
+        concat([scan(first), scan(other)], "time", labels=["a.nc", "b.nc"], load_threshold=0)
+    assert (caught.value.file, caught.value.variable) == ("b.nc", variable)
+    assert str(caught.value).startswith("b.nc: ")
+
+
+def test_a_variable_that_only_a_later_file_has_is_an_error(tmp_path):
+    a, b = (scan(small(tmp_path / f"{k}.nc", first=4 * k)) for k in range(2))
+    with pytest.raises(CombineError, match="is there, but missing in a"):
+        concat([scan(tmp_path / "0.nc", skip="v"), b], "time", labels=["a", "b"])
+    assert set(concat([a, b], "time").arrays) == {"time", "lat", "v"}
+
+
+def test_sorting_puts_files_in_the_order_of_their_coordinate(tmp_path):
+    sets = [scan(small(tmp_path / f"{k}.nc", first=4 * k)) for k in (2, 0, 1)]
+    found = zaro.open(concat(sets, "time", sort=True))
+    np.testing.assert_array_equal(found["time"][...], np.arange(12))
+    np.testing.assert_array_equal(found["v"][:, 0], np.arange(12))
+
+
+def test_a_coordinate_may_fall(tmp_path):
+    sets = [scan(small(tmp_path / f"{k}.nc", first=4 * k, values=-4.0 * k - np.arange(4))) for k in range(3)]
+    np.testing.assert_array_equal(zaro.open(concat(sets, "time"))["time"][...], -np.arange(12))
+
+
+def test_only_the_last_file_may_end_within_a_chunk(tmp_path):
+    def three(days):
+        starts = np.cumsum([0, *days])
+        return [
+            scan(small(tmp_path / f"{k}.nc", first=int(s), days=d))
+            for k, (s, d) in enumerate(zip(starts, days, strict=False))
+        ]
+
+    refs = concat(three([4, 4, 3]), "time", load_threshold=0)
+    np.testing.assert_array_equal(zaro.open(refs)["v"][:, 1], np.arange(11))
+    with pytest.raises(
+        CombineError, match=r"has 3 elements along 'time', no multiple of its chunks of 2.*shifted"
+    ) as caught:
+        concat(three([4, 3, 4]), "time", load_threshold=0, labels=["a", "b", "c"])
+    assert caught.value.file == "b"
+    np.testing.assert_array_equal(zaro.open(concat(three([4, 3, 4]), "time"))["v"][:, 1], np.arange(11))
+
+
+def test_uncompressed_runs_of_unequal_length_are_cut_alike(tmp_path):
+    import h5py
+
+    sets, whole = [], []
+    for k, days in enumerate((31, 28, 31)):
+        values = np.arange(days * 40.0).reshape(days, 40) + k
+        with h5py.File(tmp_path / f"{k}.h5", "w") as f:
+            f["v"] = values
+            f["time"] = np.arange(days) + 100 * k
+            f["time"].make_scale("time")
+            f["v"].dims[0].attach_scale(f["time"])
+        sets.append(scan(tmp_path / f"{k}.h5", inline_threshold=0))
+        whole.append(values)
+    array = zaro.open(concat(sets, "time", load_threshold=0))["v"]
+    assert array.chunks == (1, 40)
+    np.testing.assert_array_equal(array[...], np.concatenate(whole))
+
+
+def test_units_that_differ_are_decoded_on_request(tmp_path):
+    a = scan(small(tmp_path / "a.nc", units="days since 2000-01-01"))
+    b = scan(small(tmp_path / "b.nc", units="hours since 2000-01-05", values=24.0 * np.arange(4)))
+    found = zaro.open(concat([a, b], "time", coords={"time": "time"}))
+    np.testing.assert_array_equal(found["time"][...], np.arange(8))
+    assert found["time"].attrs["units"] == "days since 2000-01-01"
+
+
+def test_coordinates_come_from_names_and_functions(tmp_path):
+    sets = []
+    for day in ("20240101", "20240102", "20240301"):
+        with netCDF4.Dataset(tmp_path / f"snow_{day}.nc", "w") as ds:
+            ds.createDimension("x", 200)
+            ds.createVariable("x", "f4", ("x",))[:] = np.arange(200)
+            ds.createVariable("snow", "f4", ("x",), zlib=True)[:] = int(day)
+        sets.append(scan(tmp_path / f"snow_{day}.nc", inline_threshold=0))
+    with xr.open_dataset(concat(sets, "time", coords={"time": r"snow_(\d{8})"}), engine="zaro") as ds:
+        assert ds["snow"].dims == ("time", "x")
+        assert ds["time"].values.astype("M8[D]").astype(str).tolist() == [
+            "2024-01-01",
+            "2024-01-02",
+            "2024-03-01",
+        ]
+        assert ds["snow"].values[:, 0].tolist() == [np.float32(d) for d in (20240101, 20240102, 20240301)]
+        assert ds["x"].dims == ("x",)
+    made = concat(sets, "run", coords={"run": lambda refs, name: int(name[-11:-3])})
+    assert zaro.open(made)["run"][...].tolist() == [20240101, 20240102, 20240301]
+    with pytest.raises(CombineError, match="does not match"):
+        concat(sets, "time", coords={"time": re.compile("no such")})
+
+
+def test_several_dimensions_at_once(tmp_path):
+    sets, expected = [], np.zeros((4, 6))
+    for t in range(2):
+        for y in range(3):
+            values = np.arange(4.0).reshape(2, 2) + 10 * t + 100 * y
+            expected[2 * t : 2 * t + 2, 2 * y : 2 * y + 2] = values
+            with netCDF4.Dataset(tmp_path / f"{t}{y}.nc", "w") as ds:
+                for name, first in (("time", 2 * t), ("y", 2 * y)):
+                    ds.createDimension(name, 2)
+                    ds.createVariable(name, "f8", (name,))[:] = np.arange(first, first + 2)
+                ds.createVariable("v", "f8", ("time", "y"), chunksizes=(1, 2), zlib=True)[:] = values
+            sets.append(scan(tmp_path / f"{t}{y}.nc", inline_threshold=0))
+    for order in (["time", "y"], ["y", "time"]):
+        given = sets if order[0] == "time" else [sets[3 * t + y] for y in range(3) for t in range(2)]
+        root = zaro.open(concat(given, order))
+        np.testing.assert_array_equal(root["v"][...], expected)
+        np.testing.assert_array_equal(root["time"][...], np.arange(4))
+        np.testing.assert_array_equal(root["y"][...], np.arange(6))
+
+
+def test_merging_puts_variables_side_by_side(tmp_path):
+    a = scan(small(tmp_path / "a.nc"))
+    b = scan(small(tmp_path / "b.nc", name="w"))
+    refs = merge([a, b])
+    with (
+        xr.open_dataset(refs, engine="zaro") as found,
+        xr.open_mfdataset(
+            [tmp_path / "a.nc", tmp_path / "b.nc"], compat="no_conflicts", join="outer"
+        ) as expected,
+    ):
+        xr.testing.assert_identical(found.load(), expected.load())
+    with pytest.raises(CombineError, match="dimension 'lat' has 4 elements, in a 3"):
+        merge([a, scan(small(tmp_path / "c.nc", name="w", lat=4))], labels=["a", "c"])
+    with pytest.raises(CombineError, match=r"lat.*at \[0\]"):
+        merge([a, scan(small(tmp_path / "d.nc", name="w", shift=1))])
+
+
+def test_sets_of_version_3_join_as_well(tmp_path):
+    import zarr
+
+    sets = []
+    for k in range(3):
+        root = zarr.open_group(tmp_path / f"{k}.zarr", mode="w", zarr_format=3)
+        root.create_array("v", shape=(4, 5), chunks=(2, 5), dtype="f4", dimension_names=("time", "x"))[:] = k
+        root.create_array("time", shape=(4,), chunks=(4,), dtype="i8", dimension_names=("time",))[:] = (
+            np.arange(4) + 4 * k
+        )
+        sets.append(scan(tmp_path / f"{k}.zarr"))
+    found = zaro.open(concat(sets, "time"))
+    np.testing.assert_array_equal(found["v"][:, 0], np.repeat([0, 1, 2], 4))
+    np.testing.assert_array_equal(found["time"][...], np.arange(12))
