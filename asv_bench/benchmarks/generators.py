@@ -1,4 +1,4 @@
-"""The generator syntax: unpacked, asked for chunks, packed. The share of exceptions is the axis that hurts."""
+"""The generator syntax: unpacked, asked for chunks, packed; the share of exceptions is what hurts."""
 
 from __future__ import annotations
 

@@ -14,16 +14,16 @@
 #include "zaro/status.h"
 
 typedef struct {
-    size_t rank;                    /* at most ZARO_MAX_RANK */
-    uint64_t chunk[ZARO_MAX_RANK];  /* elements of a chunk along each axis, at least 1 */
-    uint64_t grid[ZARO_MAX_RANK];   /* chunks along each axis; their product fits an int64_t */
-    size_t room;                    /* rows that the columns hold */
-    size_t n;                       /* rows written so far */
-    int64_t *id;                    /* [room] position in the grid, flattened in C order */
-    int64_t *offset;                /* [room] bytes */
-    int64_t *length;                /* [room] bytes */
-    uint32_t *mask;                 /* [room] bit k is set where filter k was left out */
-    zaro_status status;             /* why the last call refused */
+    size_t rank;                   /* at most ZARO_MAX_RANK */
+    uint64_t chunk[ZARO_MAX_RANK]; /* elements of a chunk along each axis, at least 1 */
+    uint64_t grid[ZARO_MAX_RANK];  /* chunks along each axis; their product fits an int64_t */
+    size_t room;                   /* rows that the columns hold */
+    size_t n;                      /* rows written so far */
+    int64_t *id;                   /* [room] position in the grid, flattened in C order */
+    int64_t *offset;               /* [room] bytes */
+    int64_t *length;               /* [room] bytes */
+    uint32_t *mask;                /* [room] bit k is set where filter k was left out */
+    zaro_status status;            /* why the last call refused */
 } zaro_chunkindex;
 
 /* Take one chunk; what H5Dchunk_iter calls.

@@ -10,7 +10,8 @@ from typing import Any
 from zaro.errors import StoreError, StoreNotFoundError
 from zaro.references.files import is_local, local_path
 from zaro.stores import loop
-from zaro.stores.filesystems import Place, in_thread, place_of
+from zaro.stores.base import Place
+from zaro.stores.filesystems import in_thread, place_of
 from zaro.stores.remote import read_parts
 
 __all__ = ["RemoteFile", "Source", "open_source"]
