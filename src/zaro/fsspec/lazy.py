@@ -143,6 +143,17 @@ class LazyReferenceMapper(MutableMapping[str, Any]):
         """The metadata documents by key, parsed."""
         return self._open().documents
 
+    @property
+    def _items(self) -> dict[Any, Any]:
+        """What is not written yet, as fsspec keeps it: by array and partition, beside the header."""
+        opened = self._open()
+        found: dict[Any, Any] = {HEADER: opened.header_bytes}
+        for path in opened.contents.tables:
+            for chunk, value in opened.table(path).changes.items():
+                record, row = divmod(chunk, self.record_size)
+                found.setdefault((path, record), {})[row] = value
+        return found
+
     # ---- the mapping ---------------------------------------------------------------------------
 
     def __getitem__(self, key: str) -> Any:

@@ -252,7 +252,7 @@ def _at_once(tasks: Sequence[Task]) -> Callable[[Sequence[Task]], Sequence[Any]]
     if type(store) is LocalStore:
         root = os.fspath(store.root)
         return lambda some: [_file(f"{root}/{getter.path}") for getter, *_ in some]  # type: ignore[attr-defined]
-    if type(store) is MemoryStore:
+    if type(store) is MemoryStore and hasattr(store, "get_sync"):  # zarr-python has it since 3.1.6
         return lambda some: [_array(store.get_sync(getter.path)) for getter, *_ in some]  # type: ignore[attr-defined]
     if type(store) is ZaroStore:
         return lambda some: store.get_now([getter.path for getter, *_ in some])  # type: ignore[attr-defined]
