@@ -317,6 +317,26 @@ def _progress(total: int) -> Iterator[Callable[[], None]]:
         yield step
 
 
+def _verify_arguments(parser: _Parser) -> None:
+    _reads_target(parser)
+    parser.add_argument("--read", action="store_true", help="decode every chunk as well")
+    _as_json(parser)
+
+
+def _verify(options: _Options) -> int:
+    from zaro.scan.verify import verify
+
+    refs = zaro.References.open(options.target, **_library_options(options))
+    found = verify(refs, read=options.read)
+    if options.json:
+        print(json.dumps([{"array": f.array, "file": f.file, "problem": f.problem} for f in found], indent=2))
+    else:
+        for finding in found:
+            print(finding)
+        print(f"{len(found)} problems in {len(refs.arrays)} arrays")
+    return 1 if found else 0
+
+
 @dataclass(frozen=True)
 class _Command:
     name: str
@@ -330,6 +350,7 @@ _COMMANDS = (
     _Command("ls", "every array and group of a target", _ls_arguments, _ls),
     _Command("read", "values of an array, printed or written to a .npy file", _read_arguments, _read),
     _Command("scan", "make the reference set of existing files", _scan_arguments, _scan),
+    _Command("verify", "whether the files of a reference set are as it says", _verify_arguments, _verify),
     _Command(
         "demo", "write an archive, read it through references, check every value", _demo_arguments, _demo
     ),

@@ -41,7 +41,7 @@ def expand(patterns: Sequence[str], storage_options: Mapping[str, Any] | None = 
         elif is_local(pattern):
             names = sorted(glob.glob(local_path(pattern), recursive=True))
         else:
-            from fsspec.core import url_to_fs
+            from fsspec.core import url_to_fs  # type: ignore[import-untyped]
 
             fs, path = url_to_fs(pattern, **dict(storage_options or {}))
             names = [fs.unstrip_protocol(name) for name in sorted(fs.glob(path))]
@@ -91,7 +91,7 @@ def scan_many(
     Returns
     -------
     dict of str to str
-        Files that could not be scanned, and why. Nothing was written if there are any, unless they are allowed.
+        Files that could not be scanned, and why. Unless that is allowed, nothing was written then.
 
     Notes
     -----
@@ -223,9 +223,9 @@ def _on_dask(
 ) -> Iterator[tuple[str, str | None]]:
     from distributed import Client, as_completed
 
-    with Client(address) as client:
+    with Client(address) as client:  # type: ignore[no-untyped-call]
         futures = client.map(_scan_afar, list(todo), how=dict(how), pure=False)
-        for future in as_completed(futures):
+        for future in as_completed(futures):  # type: ignore[no-untyped-call]
             url, data, reason = future.result()
             if data is not None:
                 aside = f"{todo[url]}.{os.getpid()}"
