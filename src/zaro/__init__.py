@@ -14,6 +14,7 @@ from zaro.hierarchy import read_node as read
 from zaro.references.set import References
 from zaro.report import html as _html
 from zaro.scan import concat, merge, scan
+from zaro.scan.verify import verify as _verify
 from zaro.versions import show_versions
 
 __all__ = [
@@ -37,3 +38,4 @@ __all__ = [
 for _kind in (Array, Group, References):
     setattr(_kind, "_repr_html_", _html)  # noqa: B010 - and no room below declares it
 del _kind
+setattr(References, "verify", _verify)  # noqa: B010 - likewise

@@ -10,7 +10,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -219,6 +220,123 @@ def _versions(options: _Options) -> None:
         zaro.show_versions()
 
 
+def _scan_arguments(parser: _Parser) -> None:
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="paths, URLs or patterns in quotes: 'data/*.nc'"
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="TARGET", help="refs.json or refs.parquet")
+    joining = parser.add_mutually_exclusive_group()
+    joining.add_argument("--concat", action="append", metavar="DIM", help="join along it; may be given again")
+    joining.add_argument("--merge", action="store_true", help="put the variables of the files side by side")
+    parser.add_argument(
+        "--coord",
+        type=_coordinate,
+        action="append",
+        default=[],
+        metavar="DIM=HOW",
+        help="'time' decodes units that differ; else a regular expression of the file's name",
+    )
+    parser.add_argument("--sort", action="store_true", help="put the files in the order of their coordinates")
+    parser.add_argument(
+        "--skip", action="append", default=[], metavar="NAME", help="leave out a variable or group"
+    )
+    parser.add_argument(
+        "--inline", type=int, default=500, metavar="BYTES", help="hold smaller chunks in the set (500)"
+    )
+    parser.add_argument("--relative", action="store_true", help="name local files relative to the output")
+    parser.add_argument("--jobs", type=int, metavar="N", help="processes (one for each core)")
+    parser.add_argument("--dask", metavar="ADDRESS", help="scheduler of a dask cluster that scans instead")
+    parser.add_argument("--allow-failures", action="store_true", help="write what could be scanned")
+    parser.add_argument(
+        "--storage-options", type=_json_object, metavar="JSON", help="fsspec's options for the files"
+    )
+
+
+def _coordinate(words: str) -> tuple[str, str]:
+    name, equals, how = words.partition("=")
+    if not (name and equals and how):
+        raise argparse.ArgumentTypeError(f"{words!r} is not DIM=HOW")
+    return name, how
+
+
+def _scan(options: _Options) -> int:
+    from zaro.scan.many import expand, scan_many
+
+    urls = expand(options.files, options.storage_options)
+    if len(urls) > 1 and not (options.concat or options.merge):
+        raise _UsageError(f"{len(urls)} files: say how to join them, with --concat DIM or --merge")
+    folder = os.path.dirname(os.path.abspath(options.output))
+    with _progress(len(urls)) as step:
+        failures = scan_many(
+            urls,
+            options.output,
+            dims=options.concat,
+            coords=dict(options.coord),
+            sort=options.sort,
+            jobs=options.jobs,
+            dask=options.dask,
+            allow_failures=options.allow_failures,
+            done=step,
+            skip=options.skip,
+            inline_threshold=options.inline,
+            relative_to=folder if options.relative else None,
+            storage_options=options.storage_options,
+        )
+    for url, reason in failures.items():
+        print(f"zaro: {reason if url in reason else f'{url}: {reason}'}", file=sys.stderr)
+    if failures:
+        print(f"zaro: {len(failures)} of {len(urls)} files failed", file=sys.stderr)
+    return 1 if failures else 0
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """A bar with rate and time to go, where somebody watches and `rich` is there to draw it."""
+    try:
+        from rich import progress
+    except ImportError:
+        yield lambda: None
+        return
+    from rich.console import Console
+
+    columns = (
+        progress.TextColumn("scanning"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("scanning", total=total, rate="")
+
+        def step() -> None:
+            speed = bar.tasks[0].speed
+            bar.update(task, advance=1, rate=f"{speed:.1f} files/s" if speed else "")
+
+        yield step
+
+
+def _verify_arguments(parser: _Parser) -> None:
+    _reads_target(parser)
+    parser.add_argument("--read", action="store_true", help="decode every chunk as well")
+    _as_json(parser)
+
+
+def _verify(options: _Options) -> int:
+    from zaro.scan.verify import verify
+
+    refs = zaro.References.open(options.target, **_library_options(options))
+    found = verify(refs, read=options.read)
+    if options.json:
+        print(json.dumps([{"array": f.array, "file": f.file, "problem": f.problem} for f in found], indent=2))
+    else:
+        for finding in found:
+            print(finding)
+        print(f"{len(found)} problems in {len(refs.arrays)} arrays")
+    return 1 if found else 0
+
+
 @dataclass(frozen=True)
 class _Command:
     name: str
@@ -231,6 +349,8 @@ _COMMANDS = (
     _Command("info", "what an array or a group is", _info_arguments, _info),
     _Command("ls", "every array and group of a target", _ls_arguments, _ls),
     _Command("read", "values of an array, printed or written to a .npy file", _read_arguments, _read),
+    _Command("scan", "make the reference set of existing files", _scan_arguments, _scan),
+    _Command("verify", "whether the files of a reference set are as it says", _verify_arguments, _verify),
     _Command(
         "demo", "write an archive, read it through references, check every value", _demo_arguments, _demo
     ),

@@ -23,17 +23,12 @@ class Dimensions:
         if not rank:
             return self._with_phony([None] * len(inner), inner)
         names: list[str | None] = [None] * rank
-        if h5py.h5a.exists(dataset.id, b"_Netcdf4Coordinates") and rank > 1:
-            names = self._by_id(dataset, rank)
-        elif rank == 1 and h5py.h5ds.is_scale(dataset.id):
-            names = [_last(dataset.name)]
-        if None in names and h5py.h5a.exists(dataset.id, b"DIMENSION_LIST"):
-            scales = self._scales(dataset, rank)
-            names = [name if name is not None else scale for name, scale in zip(names, scales, strict=True)]
-        if None in names and h5py.h5ds.is_scale(
-            dataset.id
-        ):  # a scale of several dimensions is one of the first
+        if h5py.h5ds.is_scale(dataset.id):  # one of several dimensions is of the first, and has no list
+            if rank > 1 and h5py.h5a.exists(dataset.id, b"_Netcdf4Coordinates"):
+                names = self._by_id(dataset, rank)
             names[0] = names[0] or _last(dataset.name)
+        elif h5py.h5a.exists(dataset.id, b"DIMENSION_LIST"):
+            names = self._scales(dataset, rank)
         return self._with_phony([*names, *[None] * len(inner)], (*dataset.shape, *inner))
 
     def _scales(self, dataset: Any, rank: int) -> list[str | None]:

@@ -192,9 +192,9 @@ def check_like(first: Node, other: Node, label: str, *, along: int | None, units
         _check_members(first, other, label)
     if first.dims != other.dims or len(first.shape) != len(other.shape):
         raise _unlike(label, first, "dimensions", other.dims or other.shape, first.dims or first.shape)
-    for axis, (found, expected) in enumerate(zip(other.shape, first.shape, strict=True)):
-        if axis != along and found != expected:
-            raise _unlike(label, first, f"size of dimension {axis}", found, expected)
+    for axis, (size, wanted) in enumerate(zip(other.shape, first.shape, strict=True)):
+        if axis != along and size != wanted:
+            raise _unlike(label, first, f"size of dimension {axis}", size, wanted)
     if first.attrs is other.attrs:
         return
     for name in _VALUES:

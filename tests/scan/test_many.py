@@ -1,0 +1,115 @@
+"""Many files from a shell: joined, resumed, and failures told by name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import netCDF4
+import numpy as np
+import pytest
+import scan_files as files
+import xarray as xr
+
+import zaro
+from zaro.cli import main
+
+
+@pytest.fixture
+def year(tmp_path):
+    return [files.climate(tmp_path / f"day_{k:03}.nc", first=6 * k) for k in range(4)]
+
+
+@pytest.mark.parametrize("name", ["refs.json", "refs.parquet"])
+@pytest.mark.parametrize("more", [["--jobs", "1"], ["--jobs", "2", "--relative"]])
+def test_files_are_joined_and_written(year, tmp_path, name, more):
+    target = tmp_path / name
+    assert main(["scan", str(tmp_path / "day_*.nc"), "--concat", "time", "-o", str(target), *more]) == 0
+    with (
+        xr.open_mfdataset(
+            year,
+            combine="nested",
+            concat_dim="time",
+            data_vars="minimal",
+            coords="minimal",
+            compat="override",
+            join="override",
+        ) as expected,
+        xr.open_dataset(target, engine="zaro") as found,
+    ):
+        xr.testing.assert_identical(found.load(), expected.load())
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_failures_are_listed_and_only_they_are_scanned_again(year, tmp_path, capsys):
+    target = tmp_path / "refs.json"
+    whole = year[2].read_bytes()
+    year[2].write_bytes(whole[:100])
+    command = ["scan", str(tmp_path / "day_*.nc"), "--concat", "time", "-o", str(target), "--jobs", "1"]
+    assert main(command) == 1
+    said = capsys.readouterr().err
+    assert "day_002.nc" in said
+    assert "1 of 4 files failed" in said
+    assert not target.exists()
+    parts = {path: path.stat().st_mtime_ns for path in (tmp_path / ".refs.json.parts").iterdir()}
+    assert len(parts) == 3
+    assert main([*command, "--allow-failures"]) == 1
+    assert zaro.open(target)["tas"].shape[0] == 18
+    year[2].write_bytes(whole)
+    assert main(command) == 0
+    assert zaro.open(target)["tas"].shape[0] == 24
+
+
+def test_several_files_need_to_know_how_they_are_joined(year, tmp_path, capsys):
+    assert main(["scan", *map(str, year), "-o", str(tmp_path / "refs.json")]) == 1
+    assert "--concat DIM or --merge" in capsys.readouterr().err
+    assert main(["scan", str(tmp_path / "none*.nc"), "-o", str(tmp_path / "refs.json")]) == 1
+    assert "no file fits" in capsys.readouterr().err
+
+
+def test_a_run_that_was_killed_is_finished_by_the_next(tmp_path):
+    for k in range(60):
+        with netCDF4.Dataset(tmp_path / f"f{k:02}.nc", "w") as ds:
+            ds.createDimension("time", None)
+            ds.createVariable("time", "f8", ("time",))[:] = [k]
+            ds.createVariable("v", "f4", ("time",))[:] = [k]
+    command = [
+        sys.executable,
+        "-m",
+        "zaro.cli",
+        "scan",
+        str(tmp_path / "f*.nc"),
+        "--concat",
+        "time",
+        "--jobs",
+        "1",
+    ]
+    process = subprocess.Popen([*command, "-o", str(tmp_path / "killed.json")])
+    parts = tmp_path / ".killed.json.parts"
+    deadline = time.monotonic() + 60
+    while (
+        (not parts.exists() or len(os.listdir(parts)) < 5)
+        and process.poll() is None
+        and time.monotonic() < deadline
+    ):
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    for name in ("killed", "whole"):
+        subprocess.run([*command, "-o", str(tmp_path / f"{name}.json")], check=True)
+    assert (tmp_path / "killed.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+    np.testing.assert_array_equal(zaro.open(tmp_path / "killed.json")["v"][...], np.arange(60))
+    assert not parts.exists()
+
+
+def test_a_dask_cluster_scans_as_well(year, tmp_path):
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
+        target = str(tmp_path / "refs.json")
+        command = ["scan", str(tmp_path / "day_*.nc"), "--concat", "time", "-o", target]
+        assert main([*command, "--dask", cluster.scheduler_address]) == 0
+    assert zaro.open(target)["tas"].shape[0] == 24
