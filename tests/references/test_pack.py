@@ -302,3 +302,31 @@ def test_a_document_may_be_written_through_fsspec():
     raw = fsspec.filesystem("memory").cat_file("/zaro-pack.json")
     assert unpacked(json.loads(raw)) == dict(refs_of)
     fsspec.filesystem("memory").rm("/zaro-pack.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("p.json", {"format": "generator"}),
+        ("c.json.zst", {"format": "generator", "compact": True}),
+        ("q.parquet", {}),
+    ],
+)
+def test_values_read_the_same_through_every_form(tmp_path, name, how):
+    import zaro
+
+    data = np.arange(6 * 8, dtype="<i2").reshape(6, 8)
+    refs, at = {".zgroup": '{"zarr_format": 2}', "v/.zarray": zarray([3, 4])}, 16
+    with (tmp_path / "a.bin").open("wb") as file:
+        file.write(bytes(16))
+        for i, j in itertools.product(range(3), range(4)):
+            block = data[2 * i : 2 * i + 2, 2 * j : 2 * j + 2].tobytes()
+            if (i, j) == (1, 2):
+                data[2:4, 4:6] = 0  # absent: the fill value
+                continue
+            refs[f"v/{i}.{j}"] = ["a.bin", at, len(block)]
+            at += file.write(block) + file.write(b"gap"[: (i * j) % 3])
+    (tmp_path / "refs.json").write_text(json.dumps(refs))
+    zaro.References.open(tmp_path / "refs.json").save(tmp_path / name, **how)
+    assert zaro.open(tmp_path / name)["v"][:].tolist() == data.tolist()
+    assert dict(zaro.References.open(tmp_path / name)) == dict(zaro.References.open(tmp_path / "refs.json"))

@@ -80,8 +80,8 @@ def partition(lists, flavour):
         if flavour["null"] == "text" and name == "path":
             values = ["" if value is None else value for value in values]
         if flavour["null"] == "text" and name == "raw":
-            beside = zip(values, lists["path"], strict=True)
-            values = [b"" if value is None and path else value for value, path in beside]
+            spelled = "path" in found and found["path"].type in TEXT  # then every row has a path, or ""
+            values = [b"" if value is None and spelled else value for value in values]
         if pa.types.is_binary(kind) and name == "path":
             values = [value.encode() if isinstance(value, str) else value for value in values]
         found[name] = pa.array(values, pa.binary() if name == "raw" else None).cast(kind)
@@ -238,6 +238,17 @@ def to_bytes(table, **how):
     out = io.BytesIO()
     pq.write_table(table, out, **how)
     return out.getvalue()
+
+
+def test_a_path_with_neither_offset_nor_size_is_a_whole_file():
+    for nothing in (None, float("nan")):
+        table = broken({"offset": pa.array([nothing, 0.0]), "size": pa.array([nothing, 0.0])})
+        assert table.reference(0) == ["a.nc"]
+
+
+def test_own_bytes_win_over_a_path_whatever_its_span():
+    table = broken({"path": ["a.nc", ""], "offset": [-5, 0], "raw": [b"own", b""]})
+    assert [table.reference(0), table.reference(1)] == [b"own", None]
 
 
 def test_raw_may_hold_text_and_base64():
@@ -411,6 +422,7 @@ BROKEN = [
     ({"offset": [-5, 0]}, "row 0: offset is -5"),
     ({"size": [-1, 0]}, "row 0: size is -1"),
     ({"size": pa.array([None, 0], pa.int64())}, "row 0: size is None"),
+    ({"offset": pa.array([None, 0], pa.int64())}, "row 0: offset is None"),
     ({"offset": [float("nan"), 0]}, "row 0: offset is nan"),
     ({"offset": [1.5, 0]}, "row 0: offset is 1.5"),
     ({"offset": [1e300, 0]}, "row 0: offset is 1e"),

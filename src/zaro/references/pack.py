@@ -248,7 +248,8 @@ def write(
     address = os.fspath(target)
     try:
         with atomic(address, storage_options) as raw, compressed(raw, address) as file:
-            file.writelines(pieces(refs, compact=compact, folder=target_folder(address)))
+            for piece in pieces(refs, compact=compact, folder=target_folder(address)):
+                file.write(piece)  # a compressor has no writelines
     except OSError as err:
         raise StoreError(address, f"cannot be written: {err.strerror or err}") from err
 

@@ -127,16 +127,18 @@ def read_rows(
     try:
         table = file.read_row_group(group, columns=wanted, use_threads=False)
         columns = {name: _one_array(table.column(name)) for name in wanted}
-        file_id = _file_ids(columns.get("path"), table.num_rows, place, file_ids)
+        file_id, unnamed = _file_ids(columns.get("path"), table.num_rows, place, file_ids)
+        held = _raw(columns.get("raw"), unnamed, place)
+        file_id[held.rows] = INLINE
         offset, length = _spans(columns, file_id, place)
-        inline = _raw(columns.get("raw"), file_id, offset, length, place)
+        offset[held.rows], length[held.rows] = held.offset, held.length
     except ReferenceSetError:
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError) as err:
         raise place.error(f"cannot be read: {err}") from err
     for array in (file_id, offset, length):
         array.flags.writeable = False
-    return Partition(file_id, offset, length, inline)
+    return Partition(file_id, offset, length, held.inline)
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:
@@ -160,23 +162,25 @@ def _is_empty(column: pa.Array | None, place: _Place, name: str) -> bool:
 
 def _file_ids(
     column: pa.Array | None, rows: int, place: _Place, file_ids: Callable[[list[str]], Ids]
-) -> NDArray[np.int32]:
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Ids of the files, and which rows name none at all, not even ""."""
     import pyarrow as pa
 
     if column is None or _is_empty(column, place, "path"):
-        return np.full(rows, ABSENT, np.int32)
+        return np.full(rows, ABSENT, np.int32), np.ones(rows, bool)
     if not pa.types.is_dictionary(column.type):
         column = _binary(column).dictionary_encode()
-    names = [_name(value, place) for value in column.dictionary.to_pylist()]
+    values = column.dictionary.to_pylist()
+    names = [_name(value, place) for value in values]
     ids = np.full(len(names) + 1, ABSENT, np.int32)  # the last is for null, which is row -1 below
     real = [k for k, name in enumerate(names) if name]
     ids[real] = file_ids([names[k] for k in real])
+    unnamed = np.array([value is None for value in [*values, None]])
     rows_of = column.indices.cast(pa.int64())
     local = rows_of.fill_null(-1).to_numpy() if rows_of.null_count else rows_of.to_numpy(zero_copy_only=False)
     if len(local) and not -1 <= local.min() <= local.max() < len(names):
         raise place.error("a path lies outside its dictionary")
-    file_id: NDArray[np.int32] = ids[local]
-    return file_id
+    return ids[local], unnamed[local]
 
 
 def _name(value: Any, place: _Place) -> str:
@@ -187,43 +191,48 @@ def _name(value: Any, place: _Place) -> str:
 
 
 def _spans(columns: dict[str, pa.Array], file_id: NDArray[np.int32], place: _Place) -> tuple[Ids, Ids]:
-    """Offset and length of the rows that name a file."""
+    """Offset and length of the rows that name a file; neither is as good as 0 and 0, the whole file."""
     named = file_id >= 0
-    spans = []
-    for name in ("offset", "size"):
-        values, good = _numbers(columns.get(name), len(file_id), place, name)
-        wrong = named & ~(good & (values >= 0))
+    offset, length = (_numbers(columns.get(name), len(file_id), place, name) for name in ("offset", "size"))
+    neither = offset.null & length.null
+    for name, numbers in (("offset", offset), ("size", length)):
+        column = columns.get(name)
+        wrong = named & ~(numbers.good & (numbers.values >= 0) | neither & (column is not None))
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
-            column = columns.get(name)
             found = "missing" if column is None else column[row].as_py()
             raise place.error(f"{name} is {found}, expected a number of bytes", row)
-        spans.append(values)
-    offset, length = spans
-    wrong = named & (length > np.iinfo(np.int64).max - offset)
+    wrong = named & (length.values > np.iinfo(np.int64).max - offset.values)
     if wrong.any():
         raise place.error("offset + size leave the range of 64 bits", int(np.flatnonzero(wrong)[0]))
-    length[named & (offset == 0) & (length == 0)] = WHOLE
-    offset[~named] = length[~named] = 0
-    return offset, length
+    length.values[named & (offset.values == 0) & (length.values == 0)] = WHOLE
+    offset.values[~named] = length.values[~named] = 0
+    return offset.values, length.values
 
 
-def _numbers(column: pa.Array | None, rows: int, place: _Place, name: str) -> tuple[Ids, NDArray[np.bool_]]:
-    """Values of a column, and which are whole numbers of 63 bits."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Numbers:
+    """A column of numbers: which are whole and fit 63 bits, and which are not there (null or NaN)."""
+
+    values: Ids
+    good: NDArray[np.bool_]
+    null: NDArray[np.bool_]
+
+
+def _numbers(column: pa.Array | None, rows: int, place: _Place, name: str) -> _Numbers:
     import pyarrow as pa
 
     if column is None or pa.types.is_null(column.type):
-        return np.zeros(rows, np.int64), np.zeros(rows, bool)
-    good = column.is_valid().to_numpy(zero_copy_only=False)
+        return _Numbers(np.zeros(rows, np.int64), np.zeros(rows, bool), np.ones(rows, bool))
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
     if pa.types.is_integer(column.type):
-        values = column.fill_null(0).to_numpy()
-        if values.dtype == np.uint64:
-            good &= values <= np.iinfo(np.int64).max
-        return np.array(values, np.int64), good
+        whole = column.fill_null(0).to_numpy()
+        good = valid & (whole <= np.iinfo(np.int64).max) if whole.dtype == np.uint64 else valid
+        return _Numbers(np.array(whole, np.int64), good, ~valid)
     if pa.types.is_floating(column.type):
         floats = column.fill_null(0).to_numpy().astype(np.float64)
-        good &= (np.floor(floats) == floats) & (np.abs(floats) < 2.0**63)  # NaN equals nothing
-        return np.where(good, floats, 0).astype(np.int64), good
+        good = valid & (np.floor(floats) == floats) & (np.abs(floats) < 2.0**63)  # NaN equals nothing
+        return _Numbers(np.where(good, floats, 0).astype(np.int64), good, ~valid | np.isnan(floats))
     raise place.error(f"{name} is {column.type}, expected integers")
 
 
@@ -240,27 +249,32 @@ def _binary(column: pa.Array) -> pa.Array:
     )
 
 
-def _raw(
-    column: pa.Array | None, file_id: NDArray[np.int32], offset: Ids, length: Ids, place: _Place
-) -> NDArray[np.uint8]:
-    """Bytes of the rows that hold their own, and mark those rows; beside a path, no bytes are none."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Held:
+    """The rows that hold their own bytes, and where these lie in `inline`."""
+
+    rows: NDArray[np.intp]
+    offset: Ids
+    length: Ids
+    inline: NDArray[np.uint8]
+
+
+_NONE = _Held(np.empty(0, np.intp), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint8))
+
+
+def _raw(column: pa.Array | None, unnamed: NDArray[np.bool_], place: _Place) -> _Held:
+    """Find the rows that hold their own bytes. Beside a path, even "", no bytes are nothing."""
     import pyarrow.compute as pc
 
-    nothing = np.empty(0, np.uint8)
     if column is None or _is_empty(column, place, "raw"):
-        return nothing
-    null_path = file_id == ABSENT
+        return _NONE
     values = _binary(column)
     begins, inline = _buffers(values)
-    held = values.is_valid().to_numpy(zero_copy_only=False)
-    held &= (np.diff(begins) > 0) | null_path
-    if not held.any():
-        return nothing
-    file_id[held] = INLINE
-    offset[held], length[held] = begins[:-1][held], np.diff(begins)[held]
-    marked = pc.fill_null(pc.starts_with(values, BASE64), False)
-    coded = np.flatnonzero(marked.to_numpy(zero_copy_only=False) & held)
-    return _decoded(inline, coded, offset, length, place) if len(coded) else inline
+    is_held = values.is_valid().to_numpy(zero_copy_only=False) & ((np.diff(begins) > 0) | unnamed)
+    rows = np.flatnonzero(is_held)
+    held = _Held(rows, begins[rows], begins[rows + 1] - begins[rows], inline)
+    marked = pc.fill_null(pc.starts_with(values, BASE64), False).to_numpy(zero_copy_only=False)
+    return _decoded(held, marked[rows], place) if marked.any() else held
 
 
 def _buffers(values: pa.Array) -> tuple[Ids, NDArray[np.uint8]]:
@@ -270,18 +284,17 @@ def _buffers(values: pa.Array) -> tuple[Ids, NDArray[np.uint8]]:
     return where, np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
 
 
-def _decoded(
-    inline: NDArray[np.uint8], rows: NDArray[np.intp], offset: Ids, length: Ids, place: _Place
-) -> NDArray[np.uint8]:
+def _decoded(held: _Held, marked: NDArray[np.bool_], place: _Place) -> _Held:
     """Decode the rows that hold base64 text; their bytes go to the end."""
-    pieces, end = [inline], len(inline)
-    for row in rows.tolist():
-        text = inline[offset[row] + len(BASE64) : offset[row] + length[row]].tobytes()
+    pieces, end = [held.inline], len(held.inline)
+    for k in np.flatnonzero(marked).tolist():
+        begin, length = int(held.offset[k]), int(held.length[k])
+        text = held.inline[begin + len(BASE64) : begin + length].tobytes()
         try:
             piece = np.frombuffer(base64.b64decode(text, validate=True), np.uint8)
         except binascii.Error as err:
-            raise place.error(f"raw cannot be decoded: {err}", row) from err
-        offset[row], length[row] = end, len(piece)
+            raise place.error(f"raw cannot be decoded: {err}", int(held.rows[k])) from err
+        held.offset[k], held.length[k] = end, len(piece)
         pieces.append(piece)
         end += len(piece)
-    return np.concatenate(pieces)
+    return _Held(held.rows, held.offset, held.length, np.concatenate(pieces))
