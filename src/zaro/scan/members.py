@@ -198,9 +198,9 @@ def check_like(first: Node, other: Node, label: str, *, along: int | None, units
     if first.attrs is other.attrs:
         return
     for name in _VALUES:
-        value, wanted = other.attrs.get(name), first.attrs.get(name)
-        if not (name in _TIME and not units) and json.dumps(value) != json.dumps(wanted):
-            raise _unlike(label, first, name, value, wanted)
+        value, expected = other.attrs.get(name), first.attrs.get(name)
+        if not (name in _TIME and not units) and json.dumps(value) != json.dumps(expected):
+            raise _unlike(label, first, name, value, expected)
 
 
 def _check_members(first: Node, other: Node, label: str) -> None:
