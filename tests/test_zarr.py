@@ -516,7 +516,7 @@ def read_both(store, path, read):
     return mine, read(zarr.open_array(store, path=path, mode="r"))
 
 
-@pytest.mark.filterwarnings("ignore:The data type:zarr.errors.UnstableSpecificationWarning")
+@pytest.mark.filterwarnings("ignore:The data type")
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_pipeline_reads_every_type(version, dtype, kept):

@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from zarr.abc.store import ByteRequest, Store
 from zarr.core.buffer import Buffer, BufferPrototype, default_buffer_prototype
@@ -219,6 +219,15 @@ class ZaroStore(Store):
 
     async def set(self, key: str, value: Buffer) -> None:
         """Raise: the store is read-only."""
+        self._check_writable()
+
+    @property
+    def supports_partial_writes(self) -> Literal[False]:
+        """False."""
+        return False
+
+    async def set_partial_values(self, key_start_values: Iterable[tuple[str, int, bytes]]) -> None:
+        """Raise: the store is read-only. Versions of zarr-python before 3.1.4 ask for this method."""
         self._check_writable()
 
     async def set_if_not_exists(self, key: str, value: Buffer) -> None:
