@@ -34,6 +34,8 @@ _VALUES = (
     "valid_max",
 )
 """Attributes that say what stored values mean: they must be the same in all sets."""
+KEPT = 16 << 20
+"""Bytes of an array whose values are kept while others are compared with them."""
 _TIME = frozenset({"units", "calendar"})
 
 
@@ -120,6 +122,16 @@ class Member:
     refs: References
     label: str
     nodes: dict[str, Node] = field(default_factory=dict)
+    _values: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+    def values(self, path: str) -> NDArray[Any]:
+        """Values of an array that many others are compared with: small ones are read once."""
+        found = self._values.get(path)
+        if found is None:
+            found = read_values(self, self.nodes[path])
+            if found.nbytes <= KEPT:
+                self._values[path] = found
+        return found
 
     @property
     def file(self) -> str:
