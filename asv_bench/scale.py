@@ -1,7 +1,7 @@
 """What 10^4 to 10^8 references cost in each form: to open, in memory, to look up, to locate, to read from.
 
     python asv_bench/scale.py                                     # to 10^6 chunks: seconds
-    python asv_bench/scale.py --most 8 --json docs/figures/scale.json   # to 10^8: a quarter of an hour, 2 GB of disk
+    python asv_bench/scale.py --most 8 --json scale.json    # to 10^8: a quarter of an hour, 2 GB of disk
 
 The sets describe one array in a thousand files; every twentieth chunk has a length of its own, and so a gap
 after it. JSON goes to 10^7 chunks. The form "generator, even" has no such chunks beside those of the first
@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+
 from machine import record
 
 NBYTES = 4000  # of a regular chunk: 25 x 40 int32
