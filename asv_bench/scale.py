@@ -51,13 +51,20 @@ class Formula:
     def locate(self, ids):
         from zaro.references.table import Located
 
-        mixed = (ids * 0x9E3779B1) % 2**32 >> 17  # without a pattern that compression would find
-        length = np.where(self.odd(ids), 3000 + mixed % 900, NBYTES)
+        length = np.where(self.odd(ids), 3000 + mixed(ids) % 900, NBYTES)
         offset = START + ids % self.per_file * NBYTES
         return Located((ids // self.per_file).astype(np.int32), offset, length, self.files)
 
     def listed(self):
         return np.arange(self.nchunks)
+
+
+def mixed(ids):
+    """Numbers without a pattern that compression would find."""
+    bits = ids.astype(np.uint64)
+    for _ in range(2):
+        bits = (bits ^ bits >> np.uint64(16)) * np.uint64(0x45D9F3B) & np.uint64(0xFFFFFFFF)
+    return (bits ^ bits >> np.uint64(16)).astype(np.int64)
 
 
 def documents(nchunks):
