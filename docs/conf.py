@@ -31,6 +31,7 @@ myst_heading_anchors = 3
 
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
+nb_execution_show_tb = True
 nb_execution_timeout = 120
 nb_merge_streams = True
 nb_mime_priority_overrides = [("html", "text/html", 10)]

@@ -18,9 +18,7 @@ VECTORS = Path(__file__).parents[1] / "docs" / "vectors"
 
 def vectors(name):
     cases = json.loads((VECTORS / f"{name}.json").read_text())
-    return [
-        pytest.param(case, id=case["name"]) for case in json.loads((VECTORS / f"{name}.json").read_text())
-    ]
+    return [pytest.param(case, id=case["name"]) for case in cases]
 
 
 def chunks(refs):
