@@ -66,7 +66,7 @@ def draw(dataset: xr.Dataset, target: Path) -> None:
         place.plot(ax=right, label=f"{lat}° north" if lat > 0 else f"{-lat}° south", linewidth=0.9)
     right.set_title("a year at 13° east")
     right.legend()
-    figure.savefig(target)
+    figure.savefig(target, dpi=110)
     plt.close(figure)
 
 
@@ -78,7 +78,7 @@ def main(folder: Path) -> Path:
     for target in targets.values():
         check(target, files)
     dataset = xr.open_dataset(targets["parquet"], engine="zaro", chunks={})
-    picture = folder / "climate_archive.svg"
+    picture = folder / "climate_archive.png"
     draw(dataset, picture)
     return picture
 

@@ -106,7 +106,7 @@ def draw(swaths: list[xr.Dataset], target: Path) -> None:
         )
     axes.set(xlabel="longitude", ylabel="latitude", title="three orbits, coordinates from other groups")
     figure.colorbar(mesh, label="K")
-    figure.savefig(target.with_suffix(".png"), dpi=110)
+    figure.savefig(target, dpi=110)
     plt.close(figure)
 
 
