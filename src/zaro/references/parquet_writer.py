@@ -24,6 +24,7 @@ from zaro.references.files import is_local, local_path
 from zaro.references.parquet import EXTRA, HEADER, partition_key
 from zaro.references.partition import BASE64
 from zaro.references.table import INLINE, WHOLE, Located
+from zaro.references.writing import Progress
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -45,7 +46,7 @@ def write(
     record_size: int = RECORD_SIZE,
     compression: str = "zstd",
     storage_options: Mapping[str, Any] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Write a set to a folder of partitions, which replaces what is there once it is complete.
 
@@ -93,7 +94,7 @@ def _write_partitions(
     compression: str,
     folder: str,
     document: str,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> None:
     total = sum(table.nchunks for table in contents.tables.values())
     done = 0
