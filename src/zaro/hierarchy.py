@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from zaro.codecs.chain import Chain, compile_chain
 from zaro.detect import Opened, detect
-from zaro.errors import MetadataError, NodeNotFoundError, SelectionError, StoreError, UnsupportedError
+from zaro.errors import MetadataError, NodeNotFoundError, SelectionError, StoreError
 from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
 from zaro.metadata import read_node as read_metadata
 from zaro.metadata.documents import Document
 from zaro.options import Options
 from zaro.plan.chunks import plan_axes, plan_points
-from zaro.plan.selection import Points, basic, is_list, orthogonal, points
-from zaro.read import Source, read
+from zaro.plan.selection import Points, basic, fields, is_list, orthogonal, points
+from zaro.read import Source, check_output, read
 from zaro.references.shard import open_shards
 from zaro.references.table import ABSENT, INLINE, Located
 
@@ -185,7 +185,8 @@ class Array(_Node):
         Parameters
         ----------
         selection
-            Integers, slices and an ellipsis; with `mode` also lists and masks.
+            Integers, slices and an ellipsis; with `mode` also lists and masks; of records also the
+            names of fields, as `"u"`, `["u", "v"]` or `("u", 0)`.
         out : ndarray, optional
             Receives the result: of its shape and this array's dtype, any strides.
         mode : {"basic", "orthogonal", "points"}
@@ -205,6 +206,9 @@ class Array(_Node):
             A chunk is listed but missing, short or corrupt, or is absent while `missing="raise"`.
         """
         metadata = self._source.metadata
+        selection, names = fields(selection, metadata.dtype)
+        if names is not None:
+            return _fields_of(self.read(selection, mode=mode), names, out)
         if mode == "basic":
             mode = _meaning(selection, self.ndim)
         if mode == "points":
@@ -299,21 +303,21 @@ class Array(_Node):
             table=table,
             targets=self._opened.targets,
             missing=self._options.missing,
+            chain_for=None
+            if metadata.edges is None
+            else lru_cache(64)(partial(_compile, metadata, document)),
         )
 
 
-def _compile(metadata: ArrayMetadata, document: str) -> Chain:
-    chain = compile_chain(
+def _compile(metadata: ArrayMetadata, document: str, chunk_shape: tuple[int, ...] | None = None) -> Chain:
+    """Compile the chain for chunks of one shape; the largest where none is given."""
+    return compile_chain(
         metadata.codecs,
         dtype=metadata.dtype,
-        chunk_shape=metadata.chunks,
+        chunk_shape=metadata.chunks if chunk_shape is None else chunk_shape,
         document=document,
         fill=metadata.blank,
     )
-    if metadata.edges is not None and (chain.foreign or chain.blocks is not None):
-        reason = "is rectilinear, and one of the codecs runs in Python, which needs chunks of one size"
-        raise UnsupportedError(document, "chunk_grid", reason)
-    return chain
 
 
 class _Indexer:
@@ -329,6 +333,21 @@ class _Indexer:
 def _scalar(found: NDArray[Any]) -> Any:
     """NumPy gives a scalar where every axis was picked by an integer."""
     return found[()] if found.ndim == 0 else found
+
+
+def _fields_of(records: NDArray[Any], names: str | list[str], out: NDArray[Any] | None) -> NDArray[Any]:
+    """Some fields of records, without the bytes of the others."""
+    if isinstance(names, str):
+        found = np.ascontiguousarray(records[names]) if records.ndim else records[names].copy()
+    else:
+        found = np.empty(records.shape, [(name, records.dtype[name]) for name in names])
+        for name in names:
+            found[name] = records[name]
+    if out is None:
+        return found
+    check_output(out, found.shape, found.dtype)
+    out[...] = found
+    return out
 
 
 def _meaning(selection: Any, ndim: int) -> Literal["basic", "orthogonal", "points"]:

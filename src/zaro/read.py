@@ -39,7 +39,7 @@ from zaro.stores.targets import Targets
 if TYPE_CHECKING:
     from zaro.stores.fetch import Arrived, Fetch
 
-__all__ = ["Source", "read"]
+__all__ = ["Source", "check_output", "read"]
 
 # a read of less than this is done before another thread has woken
 _WORTH_A_THREAD = 1 << 19
@@ -55,7 +55,11 @@ _CORRUPT = {Status.SHORT, Status.LONG, Status.HEADER, Status.CORRUPT, Status.CHE
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """All that reading one array needs: what it is, where its chunks lie, how they decode."""
+    """All that reading one array needs: what it is, where its chunks lie, how they decode.
+
+    `chain_for` makes the chain for chunks of a shape, where they have not all the same; the steps in C
+    are those of `chain` for all.
+    """
 
     node: str
     metadata: ArrayMetadata
@@ -63,6 +67,7 @@ class Source:
     table: Table
     targets: Targets
     missing: Literal["fill", "warn", "raise"] = "fill"
+    chain_for: Callable[[tuple[int, ...]], Chain] | None = None
     paths: dict[int, PathTable] = field(default_factory=dict, repr=False)
 
     def key(self, chunk: int) -> str:
@@ -80,6 +85,12 @@ class Source:
         if known is None or known.n != len(files):
             known = self.paths[id(files)] = PathTable(len(files))
         return known
+
+    def chain_of(self, plan: Plan | PointsPlan, task: int) -> Chain:
+        """The chain that decodes the chunk of one task."""
+        if self.chain_for is None or isinstance(plan, PointsPlan):
+            return self.chain
+        return self.chain_for(self.metadata.chunk_shape(plan.index(task)))
 
 
 def _index(chunk: int, grid: tuple[int, ...]) -> tuple[int, ...]:
@@ -168,13 +179,14 @@ def read(source: Source, plan: Plan | PointsPlan, out: NDArray[Any] | None = Non
     if out is None:
         out = np.empty(plan.shape, dtype)
     else:
-        _check_output(out, plan, dtype)
+        check_output(out, plan.shape, dtype)
     if out.size == 0 or plan.n_task == 0:
         return out
     target = out
     if isinstance(plan, PointsPlan) and not out.flags.c_contiguous:
         target = np.empty(plan.shape, dtype)
-    absent = _read_objects(source, plan, target) if dtype.kind in "OT" else _read_blocks(source, plan, target)
+    read_into = _read_blocks if source.chain.blocks is None else _read_objects
+    absent = read_into(source, plan, target)
     if target is not out:
         out[...] = target
     if absent and source.missing == "warn":
@@ -184,10 +196,11 @@ def read(source: Source, plan: Plan | PointsPlan, out: NDArray[Any] | None = Non
     return out
 
 
-def _check_output(out: NDArray[Any], plan: Plan | PointsPlan, dtype: np.dtype[Any]) -> None:
-    if out.shape != plan.shape or out.dtype != dtype:
+def check_output(out: NDArray[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Refuse an `out` that cannot receive a result of this shape and type."""
+    if out.shape != shape or out.dtype != dtype:
         raise SelectionError(
-            f"out has shape {out.shape} and type {out.dtype}; {plan.shape} and {dtype} are needed"
+            f"out has shape {out.shape} and type {out.dtype}; {shape} and {dtype} are needed"
         )
     if not out.flags.writeable:
         raise SelectionError("out is read-only")
@@ -437,7 +450,7 @@ def _arrived(
                 raise arrived.error
             assert arrived.data is not None
             stored = arrived.data if length == WHOLE else memoryview(arrived.data)[offset : offset + length]
-            found.append(memoryview(source.chain.run_foreign(stored)))
+            found.append(memoryview(source.chain_of(plan, task).run_foreign(stored)))
         except Exception as err:  # whatever a codec of others raises becomes an error that names the chunk
             raise _chunk_error(source, plan, task, err) from err
     return found
@@ -484,7 +497,7 @@ def _fetch(
         try:
             stored = _stored(source, located, task)
             if decode and stored is not None:
-                stored = memoryview(source.chain.run_foreign(stored))
+                stored = memoryview(source.chain_of(plan, task).run_foreign(stored))
         except Exception as err:  # whatever a codec of others raises becomes an error that names the chunk
             raise _chunk_error(source, plan, task, err) from err
         found.append(stored)
@@ -504,7 +517,7 @@ def _stored(source: Source, located: Located, task: int) -> Bytes | None:
 
 
 def _read_objects(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:
-    """Blocks of Python objects: decoded chunk by chunk, and placed by NumPy."""
+    """Blocks that only Python can make, of objects mostly: decoded chunk by chunk, and placed by NumPy."""
     located = _locate(source, plan)
     fill = source.metadata.blank
     flat = out.reshape(-1) if isinstance(plan, PointsPlan) else out
@@ -549,9 +562,10 @@ def _each_stored(
 
 
 def _object_block(source: Source, plan: Plan | PointsPlan, task: int, stored: Bytes) -> NDArray[Any]:
-    assert source.chain.blocks is not None
+    to_block = source.chain_of(plan, task).blocks
+    assert to_block is not None
     try:
-        return source.chain.blocks(stored)
+        return to_block(stored)
     except Exception as err:  # as in _fetch
         raise _chunk_error(source, plan, task, err) from err
 
@@ -632,10 +646,10 @@ def _error(
         return MissingChunkError(reason, **facts)
     if status == Status.IO or (status == Status.MISSING and code not in (0, errno.ENOENT)):
         return ChunkError(os.strerror(code), **facts)
-    if status not in _CORRUPT:
-        return ChunkError(reason, **facts)
     if source.chain.kernel.steps:
         reason = f"{source.chain.kernel.steps[step][0]}: {reason}"
+    if status not in _CORRUPT:
+        return ChunkError(reason, **facts)
     have = f" ({got} bytes are stored)" if got >= 0 else ""
     block = f"{source.metadata.chunk_nbytes} bytes decoded are expected"
     return CorruptChunkError(f"{reason}{have}; {block}", **facts)

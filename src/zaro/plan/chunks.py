@@ -61,6 +61,12 @@ class Plan:
             stride *= self.grid[d]
         return total.reshape(-1)
 
+    def index(self, task: int) -> tuple[int, ...]:
+        """Place of one task's chunk in the grid."""
+        counts = [len(axis.segments) for axis in self.axes]
+        place = np.unravel_index(task, counts) if counts else ()
+        return tuple(int(axis.chunks[k]) for axis, k in zip(self.axes, place, strict=True))
+
     def rows(self, out: NDArray[Any]) -> list[tuple[Any, ...]]:
         """The axes as the kernel takes them, with the strides of `out`."""
         strides = iter(out.strides)

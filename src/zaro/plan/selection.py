@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from zaro.errors import SelectionError
 
-__all__ = ["Listed", "Picked", "Points", "Pick", "basic", "is_list", "orthogonal", "points"]
+__all__ = ["Listed", "Picked", "Points", "Pick", "basic", "fields", "is_list", "orthogonal", "points"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,41 @@ def basic(selection: Any, shape: tuple[int, ...]) -> tuple[Picked, ...]:
         if is_list(item):
             raise SelectionError(f"axis {axis}: a list among other lists and slices; use .oindex or .vindex")
     return tuple(_pick(item, size, axis) for axis, (item, size) in enumerate(parts))
+
+
+def fields(selection: Any, dtype: np.dtype[Any]) -> tuple[Any, str | list[str] | None]:
+    """Take the names of fields out of a selection: `"u"`, `["u", "v"]`, `("u", 0, slice(3))`.
+
+    Returns
+    -------
+    selection
+        What is left of it.
+    names : str, list of str or None
+        The one field that is named, or several that shall make smaller records; None where none is.
+
+    Raises
+    ------
+    SelectionError
+        The elements have no such field.
+    """
+    parts = selection if isinstance(selection, tuple) else (selection,)
+    names: list[str] = []
+    rest: list[Any] = []
+    for part in parts:
+        if isinstance(part, str):
+            names.append(part)
+        elif isinstance(part, list) and part and all(isinstance(item, str) for item in part):
+            names += part
+        else:
+            rest.append(part)
+    if not names:
+        return selection, None
+    unknown = [name for name in names if name not in (dtype.names or ())]
+    if unknown:
+        has = f"has the fields {', '.join(dtype.names)}" if dtype.names else f"is of {dtype}, without fields"
+        raise SelectionError(f"field {unknown[0]!r} is selected from an array that {has}")
+    alone = len(names) == 1 and not any(part == names for part in parts if isinstance(part, list))
+    return tuple(rest) or ..., names[0] if alone else names
 
 
 def is_list(item: Any) -> bool:
