@@ -113,7 +113,8 @@ def points(selection: Any, shape: tuple[int, ...]) -> Points:
     """Arrays of integers, one for each axis, that broadcast together; or one mask of the whole shape.
 
     Slices are allowed beside the arrays; the broadcast dimensions then come first if the arrays
-    stand apart, in their place if they are neighbours, as in NumPy.
+    stand apart, in their place if they are neighbours, as in NumPy. Integers alone give an array of
+    one element, as in zarr-python.
     """
     items = selection if isinstance(selection, tuple) else (selection,)
     if len(items) == 1 and np.asarray(items[0]).dtype == bool and np.ndim(items[0]) == len(shape) > 0:
@@ -132,6 +133,8 @@ def points(selection: Any, shape: tuple[int, ...]) -> Points:
         shapes = ", ".join(str(full[axis].shape) for axis in advanced)
         raise SelectionError(f"lists of shapes {shapes} do not broadcast together") from err
     sliced = [axis for axis, pick in enumerate(full) if isinstance(pick, Picked)]
+    if advanced and not sliced and not broadcast:
+        broadcast = (1,)
     together = advanced == list(range(advanced[0], advanced[-1] + 1)) if advanced else False
     ahead = [axis for axis in sliced if together and axis < advanced[0]]
     behind = [axis for axis in sliced if axis not in ahead]
