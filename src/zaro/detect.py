@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from zaro.errors import StoreNotFoundError
+from zaro.errors import StoreError, StoreNotFoundError
 from zaro.metadata import ArrayMetadata, consolidated_v2
 from zaro.metadata.documents import Document, DocumentSource
 from zaro.options import Options
@@ -190,7 +190,12 @@ def _bytes_of(reference: Any, targets: Targets) -> bytes:
     if isinstance(reference, (bytes, bytearray, memoryview)):
         return bytes(reference)
     url, offset, length = (*reference, 0, None)[:3] if len(reference) == 1 else reference
-    return bytes(targets.read([(url, offset, length)])[0])
+    try:
+        return bytes(targets.read([(url, offset, length)])[0])
+    except StoreError:
+        raise
+    except FileNotFoundError as err:  # listed, so it must be there
+        raise StoreNotFoundError(url, "is listed as a document of the set, and does not exist") from err
 
 
 def _node_paths(keys: Iterable[str]) -> set[str]:

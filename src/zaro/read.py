@@ -39,14 +39,12 @@ from zaro.stores.targets import Targets
 if TYPE_CHECKING:
     from zaro.stores.fetch import Arrived, Fetch
 
-__all__ = ["Source", "read"]
+__all__ = ["Source", "check_output", "read"]
 
 # a read of less than this is done before another thread has woken
 _WORTH_A_THREAD = 1 << 19
 # chunks whose bytes are in memory at a time, for each thread
 _BATCH_BYTES = 32 << 20
-# bytes of a stored chunk, where the codecs do not tell
-_STORED_MOST = 1 << 31
 # workers with more room than this are not kept for the next read
 _KEPT_ROOM = 32 << 20
 
@@ -168,13 +166,18 @@ def read(source: Source, plan: Plan | PointsPlan, out: NDArray[Any] | None = Non
     if out is None:
         out = np.empty(plan.shape, dtype)
     else:
-        _check_output(out, plan, dtype)
+        check_output(out, plan.shape, dtype)
     if out.size == 0 or plan.n_task == 0:
         return out
     target = out
     if isinstance(plan, PointsPlan) and not out.flags.c_contiguous:
         target = np.empty(plan.shape, dtype)
-    absent = _read_objects(source, plan, target) if dtype.kind in "OT" else _read_blocks(source, plan, target)
+    try:
+        absent = (_read_objects if dtype.kind in "OT" else _read_blocks)(source, plan, target)
+    except MemoryError as err:
+        nbytes = source.metadata.chunk_nbytes
+        reason = f"there is no memory to decode it, a chunk of {nbytes} bytes: {err}"
+        raise ChunkError(reason, node=source.node, key=source.key(int(plan.ids()[0]))) from err
     if target is not out:
         out[...] = target
     if absent and source.missing == "warn":
@@ -184,11 +187,15 @@ def read(source: Source, plan: Plan | PointsPlan, out: NDArray[Any] | None = Non
     return out
 
 
-def _check_output(out: NDArray[Any], plan: Plan | PointsPlan, dtype: np.dtype[Any]) -> None:
-    if out.shape != plan.shape or out.dtype != dtype:
-        raise SelectionError(
-            f"out has shape {out.shape} and type {out.dtype}; {plan.shape} and {dtype} are needed"
-        )
+def check_output(out: NDArray[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Refuse a caller's output that does not fit.
+
+    Raises
+    ------
+    SelectionError
+    """
+    if out.shape != shape or out.dtype != dtype:
+        raise SelectionError(f"out has shape {out.shape} and type {out.dtype}; {shape} and {dtype} are needed")
     if not out.flags.writeable:
         raise SelectionError("out is read-only")
 
@@ -396,9 +403,9 @@ def _run_remote(
 
 
 def _stored_most(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:
-    """Bytes that a stored chunk may have; what codecs of others may leave nobody knows."""
+    """Bytes that a stored chunk may have."""
     known = not source.chain.foreign and source.chain.blocks is None
-    return _kernel(source, plan, out).stored_most if known else _STORED_MOST
+    return _kernel(source, plan, out).stored_most if known else source.chain.stored_most
 
 
 def _spans_of(kernel: Read, located: Located, chunks: NDArray[np.int64], data: Bytes, start: int) -> None:
@@ -500,7 +507,23 @@ def _stored(source: Source, located: Located, task: int) -> Bytes | None:
     if file_id == INLINE:
         return memoryview(located.inline)[offset : offset + length]
     part = (located.files[file_id], offset, None if length < 0 else length)
+    nbytes = _file_nbytes(source, located, part[0]) if length < 0 else length
+    if nbytes > source.chain.stored_most > 0:
+        reason = f"{REASON[Status.LONG]}: {nbytes} bytes are stored, {source.chain.stored_most} are expected at most"
+        raise CorruptChunkError(f"{reason}; see zaro.config.STORED")
     return (located.store.get_parts([part]) if located.store is not None else source.targets.read([part]))[0]
+
+
+def _file_nbytes(source: Source, located: Located, name: str) -> int:
+    """Bytes of a local file; 0 for what lies elsewhere, or nowhere."""
+    store = located.store
+    if store is not None and not isinstance(store, LocalStore):
+        return 0
+    path = f"{store.url}/{name}" if store is not None else source.targets.local_path(name)
+    try:
+        return os.path.getsize(path) if path is not None else 0
+    except (OSError, ValueError):
+        return 0
 
 
 def _read_objects(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:

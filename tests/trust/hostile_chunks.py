@@ -174,7 +174,7 @@ def blosc2_of_zeros(kind: int, nbytes: int = NBYTES) -> bytes:
 
 
 case(BLOSC, "special, of zeros", as_it_is(blosc2_of_zeros(1)), PERHAPS, exact=False)
-case(BLOSC, "special, of memory that nobody wrote", as_it_is(blosc2_of_zeros(4)), BROKEN)
+case(BLOSC, "special, of memory that nobody wrote", as_it_is(blosc2_of_zeros(4)), PERHAPS, exact=False)
 case(BLOSC, "special, of 2 GB of zeros", as_it_is(blosc2_of_zeros(1, 2**31 - 64)), BROKEN)
 for label, size in {"no bytes": 0, "2 GB": 2**31 - 1, "4 GB": 2**32 - 1, "a byte less": NBYTES - 1, "a byte more": NBYTES + 1}.items():
     case("lz4", f"whose header promises {label}", lambda chunk, n=size: struct.pack("<I", n) + chunk[4:], BROKEN)
@@ -195,7 +195,7 @@ case("vlen-utf8", "of a text of 2 GB", lambda chunk: chunk[:4] + struct.pack("<I
 case("vlen-utf8", "that is no UTF-8", lambda chunk: chunk.replace(b"word", b"\xff\xfe\xfd\xfc"), BROKEN)
 case("vlen-bytes", "of bytes of 4 GB", lambda chunk: chunk[:4] + struct.pack("<I", 2**32 - 1) + chunk[8:], BROKEN)
 case("json2", "that nests deep", lambda _: b"[" * 10**5 + b"]" * 10**5, BROKEN)
-case("json2", "of a shape that lies", lambda _: json.dumps([*["a"] * COUNT, "|O", [2**40]]).encode(), PERHAPS)
+case("json2", "of a shape that lies", lambda _: json.dumps([*["a"] * COUNT, "|O", [2**40]]).encode(), PERHAPS, exact=False)
 case("json2", "of a shape of a million dimensions", lambda _: json.dumps([*["a"] * COUNT, "|O", [1] * 10**6]).encode(), BROKEN)
 case("json2", "that is a number", lambda _: b"7", BROKEN)
 case("msgpack2", "of a list of 2^32", lambda _: b"\xdd\xff\xff\xff\xff", BROKEN)
@@ -307,8 +307,9 @@ for label, pair in {
 }.items():
     shard_case(f"with a chunk {label}", lambda p=pair: shard([p, *REST]), SHARD)
     shard_case(f"unchecked, with a chunk {label}", lambda p=pair: shard([p, *REST], checked=False), SHARD, checked=False)
-shard_case("of no bytes", lambda: b"", SHARD)
-shard_case("of half an index", lambda: shard()[-30:], SHARD)
+NO_INDEX = error("ChunkError", "x/shard (0,)", "x/c/0", "index")
+shard_case("of no bytes", lambda: b"", NO_INDEX)
+shard_case("of half an index", lambda: shard()[-30:], NO_INDEX)
 shard_case("of an index alone", lambda: shard()[-68:], SHARD)
 shard_case("cut in half", lambda: shard()[: NBYTES // 2], SHARD)
 shard_case("of zeros", lambda: bytes(len(shard())), SHARD)

@@ -123,7 +123,7 @@ case("with a number of a million digits", document().replace(", 16]", ", " + "1"
 case("with a key of a million letters", document(refs(**{"k" * 10**6: ["data.bin", 0, 1]})), GOOD)
 case("with a file's name of a million letters", document(refs(x__0=["f" * 10**6, 0, 16])), error("ChunkError", "x/0"))
 case("with ten thousand keys that are one", ('{"version":1,"refs":{' + '"x/0":["data.bin",0,16],' * 10**4 + document()[document().index('".zgroup"') :]).encode(), GOOD)
-case("of a million objects that are not used", b'{"version":1,"refs":{' + b'"a":{},' * 10**6 + document()[document().index('".zgroup"') :].encode(), GOOD)
+case("of many objects that are not used", b'{"version":1,"refs":{' + b'"a":{},' * 10**5 + document()[document().index('".zgroup"') :].encode(), GOOD)
 
 # ---- references --------------------------------------------------------------------------------
 
@@ -133,7 +133,6 @@ for label, value in {
     "an offset of 2^63": ["data.bin", 2**63, 16],
     "an offset of 2^64": ["data.bin", 2**64, 16],
     "a length of 2^63": ["data.bin", 0, 2**63],
-    "an offset and a length that add up to 2^63": ["data.bin", 2**62, 2**62],
     "an offset of 10^400": ["data.bin", 10**400, 16],
     "an offset with a fraction": ["data.bin", 0.5, 16],
     "an offset of 1e300": ["data.bin", 1e300, 16],
@@ -164,7 +163,8 @@ case("with a span of 2^62 bytes", document(refs(x__0=["data.bin", 0, 2**62])), e
 case("with a whole file that is long", document(refs(x__0=["data.bin"])), error(CHUNK, "x/0", "data.bin"))
 case("with an empty file's name", document(refs(x__0=["", 0, 16])), error("ZaroError", "x/0"))
 case("with a folder for a file", document(refs(x__0=[".", 0, 16])), error(CHUNK, "x/0"))
-case("with a NUL in a file's name", document(refs(x__0=["data.bin\0", 0, 16])), error("ZaroError", "x/0"))
+case("with a span whose end is 2^63", document(refs(x__0=["data.bin", 2**62, 2**62])), error(CHUNK, "x/0", "data.bin"))
+case("with a NUL in a file's name", document(refs(x__0=["data.bin\0", 0, 16])), error("StoreError", "NUL", "data.bin"))
 case("with an unknown protocol", document(refs(x__0=["gopher://host/data", 0, 16])), error(CHUNK, "x/0", "gopher"))
 case("with a protocol of nonsense", document(refs(x__0=["://", 0, 16])), error(CHUNK, "x/0"))
 case("with a chain of nonsense", document(refs(x__0=["zip::::::", 0, 16])), error(CHUNK, "x/0"))
@@ -214,7 +214,7 @@ case("with metadata that is a list", document({**REFS, "x/.zarray": "[]"}), erro
 case("with metadata that is a reference to no file", document({**REFS, "x/.zarray": ["none.json"]}), error("ZaroError", "none.json"))
 case("with metadata that is a short file", document({**REFS, "x/.zarray": ["data.bin", 0, 500]}), error("ZaroError", "data.bin"))
 case("with metadata that is a file of data", document({**REFS, "x/.zarray": ["data.bin"]}), error("MetadataError", "x/.zarray"))
-case("with an array of 2^62 chunks", document({**REFS, "x/.zarray": array(shape=[2**60], chunks=[1])}), GOOD, read=reads("refs.json", expected=None) if False else lambda folder, address: zaro.open(str(folder / "refs.json"), "x")[0:2] is None)
+case("with an array of 2^62 chunks", document({**REFS, "x/.zarray": array(shape=[2**60], chunks=[1])}), error(CHUNK, "x/0", "data.bin"), read=lambda folder, address: zaro.open(str(folder / "refs.json"), "x")[0:2])
 case("with a grid that overflows", document({**REFS, "x/.zarray": array(shape=[2**40, 2**40], chunks=[1, 1])}), error("MetadataError", "x/.zarray", "shape"))
 case("with metadata that is no UTF-8", document({**REFS, "x/.zarray": "base64:" + base64.b64encode(b'{"a":"\xff"}').decode()}), error("MetadataError", "x/.zarray", "UTF-8"))
 case("with .zmetadata of nonsense", document({**REFS, ".zmetadata": "17"}), error("MetadataError", ".zmetadata"))
@@ -242,7 +242,7 @@ template("that is not there", "{{nobody}}", {"a": "data.bin"}, error(TEMPLATE, "
 template("that is a number", "{{a}}", {"a": 7}, error(TEMPLATE, "refs.json", "a"))
 template("that asks for an attribute", "{{a.__class__}}", {"a": "x"}, error(TEMPLATE, "refs.json", "__class__"))
 template("that calls", "{{a.format('x')}}", {"a": "x"}, error(TEMPLATE, "refs.json"))
-template("that runs a statement", "{% for i in range(9**9) %}x{% endfor %}{{a}}", {"a": "x"}, error("ZaroError", "refs.json"))
+template("that runs a statement", "{% for i in range(9**9) %}x{% endfor %}{{a}}", {"a": "x"}, error(CHUNK, "x/0", "{% for"))
 template("that asks for the environment", "{{ environ['HOME'] }}", {"a": "x"}, error(TEMPLATE, "environ"))
 template("that multiplies text", "{{ 'x' * 1000000000 }}", {"a": "x"}, error(TEMPLATE, "refs.json"))
 template("that formats to a width", "{{ '%099999999d' % 1 }}", {"a": "x"}, error(TEMPLATE, "refs.json"))

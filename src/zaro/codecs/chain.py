@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro import config
 from zaro._core import codec as kernel
 from zaro.codecs.members import Members
 from zaro.codecs.native import NATIVE, read_order
@@ -26,6 +27,7 @@ __all__ = ["Chain", "compile_chain"]
 
 # Codecs that may stand before one that turns the array into bytes, or be it; and those that take bytes only.
 ARRAY = frozenset({"bytes", "packbits", "pcodec", "zfpy", *NUMBERS})
+MOST_CODECS = 30
 BYTES = frozenset({*NATIVE, "bz2", "lzma", "base64", "jenkins_lookup3"})
 
 
@@ -46,6 +48,8 @@ class Chain:
         kernel's chain is then empty.
     sharding : mapping or None
         The configuration of `sharding_indexed`, where that codec is the whole list.
+    stored_most : int
+        Bytes that a stored chunk may have, where `foreign` or `blocks` decode it.
     """
 
     kernel: kernel.Chain
@@ -53,6 +57,7 @@ class Chain:
     order: tuple[int, ...] | None = None
     blocks: Callable[[Bytes], NDArray[Any]] | None = None
     sharding: Mapping[str, Any] | None = None
+    stored_most: int = 0
 
     def run_foreign(self, data: Bytes) -> Bytes:
         """Run the steps that C does not decode.
@@ -118,6 +123,8 @@ def compile_chain(
     UnsupportedError
         A codec is unknown, needs a package that is not installed, or would run code.
     """
+    if len(codecs) > MOST_CODECS:
+        raise MetadataError(document, "codecs", f"holds {len(codecs)} codecs, expected {MOST_CODECS} at most")
     members = [
         Members(document, f"codecs[{k}]", codec.name, codec.configuration) for k, codec in enumerate(codecs)
     ]
@@ -150,6 +157,13 @@ class _Walk:
         self.parts: list[Part] = []
         self.order = tuple(range(len(chunk_shape)))
         self.blocks: Callable[[Bytes], NDArray[Any]] | None = None
+
+    @property
+    def most(self) -> int:
+        """Bytes that a chunk may have between two codecs, where they do not tell."""
+        if self.blocks is not None:
+            return config.OBJECTS + config.OBJECT * math.prod(self.chunk_shape)
+        return 2 * self.nbytes + (1 << 20)
 
     def take(self, members: Members) -> None:
         """Add one codec."""
@@ -208,12 +222,14 @@ def _assemble(found: _Walk) -> Chain:
     unserved = [k for k, part in enumerate(parts) if not served(part)]
     split = len(parts) if found.blocks else unserved[-1] + 1 if unserved else 0
     steps = [step for part in parts[split:] for step in part.steps or ()]
+    most = found.most
     natural = found.order == tuple(range(len(found.order)))
     return Chain(
         kernel.Chain(steps),
-        tuple(SizedStep(_python(part), part.nbytes) for part in parts[:split]),
+        tuple(SizedStep(_python(part), part.nbytes, most) for part in parts[:split]),
         None if natural or found.blocks else found.order,
         found.blocks,
+        stored_most=max(config.STORED, 2 * most),
     )
 
 

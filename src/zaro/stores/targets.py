@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from zaro.errors import StoreError
 from zaro.options import Options
 from zaro.stores.base import Bytes, Place
 from zaro.stores.local import read_span
@@ -73,6 +74,8 @@ class Targets:
         return {protocol_of(link): self.options.for_url(link) for link in url.split("::")}
 
     def _check(self, url: str) -> None:
+        if "\0" in url:
+            raise StoreError(repr(url), "holds a NUL byte, which no name of a file may")
         check_target(url, self.origin, self.options.allow_targets)
 
     def read(self, spans: Sequence[tuple[str, int, int | None]]) -> list[Bytes]:
