@@ -15,8 +15,12 @@ __all__ = [
     "DOCUMENT_RATIO",
     "DOCUMENT_TEXT",
     "ENTRY_RATIO",
+    "METADATA",
     "OBJECT",
     "OBJECTS",
+    "PARTITION",
+    "PARTITION_PAGES",
+    "PARTITION_RATIO",
     "REQUESTS_UNDER_WAY",
     "REQUEST_CAP",
     "REQUEST_GAP",
@@ -44,6 +48,14 @@ TASKS_AT_ONCE = 1 << 19
 
 DOCUMENT = 4 << 30
 """Bytes that a document from a server may have."""
+METADATA = 256 << 20
+"""Bytes that one metadata document of a store may have."""
+PARTITION = 1 << 30
+"""Bytes that a partition of a Parquet set may have."""
+PARTITION_PAGES = 32 << 20
+"""Bytes that the columns of one row group may always unpack to."""
+PARTITION_RATIO = 100
+"""Beyond `PARTITION_PAGES`: bytes that they may unpack to, for each byte of the partition; and 64 for each row."""
 DOCUMENT_TEXT = 32 << 20
 """Bytes that a compressed document may always unpack to."""
 DOCUMENT_RATIO = 100

@@ -35,6 +35,7 @@ from zaro.stores.base import Bytes
 from zaro.stores.local import LocalStore
 from zaro.stores.remote import FsspecStore
 from zaro.stores.targets import Targets
+from zaro.stores.zip import ZipStore
 
 if TYPE_CHECKING:
     from zaro.stores.fetch import Arrived, Fetch
@@ -508,17 +509,17 @@ def _stored(source: Source, located: Located, task: int) -> Bytes | None:
         return memoryview(located.inline)[offset : offset + length]
     part = (located.files[file_id], offset, None if length < 0 else length)
     nbytes = _file_nbytes(source, located, part[0]) if length < 0 else length
-    if nbytes > source.chain.stored_most > 0:
+    if nbytes > source.chain.stored_most:
         reason = f"{REASON[Status.LONG]}: {nbytes} bytes are stored, {source.chain.stored_most} are expected at most"
         raise CorruptChunkError(f"{reason}; see zaro.config.STORED")
     return (located.store.get_parts([part]) if located.store is not None else source.targets.read([part]))[0]
 
 
 def _file_nbytes(source: Source, located: Located, name: str) -> int:
-    """Bytes of a local file; 0 for what lies elsewhere, or nowhere."""
+    """Bytes of a local file or member of an archive; 0 for what lies elsewhere, or nowhere."""
     store = located.store
     if store is not None and not isinstance(store, LocalStore):
-        return 0
+        return store.nbytes(name) if isinstance(store, ZipStore) else 0
     path = f"{store.url}/{name}" if store is not None else source.targets.local_path(name)
     try:
         return os.path.getsize(path) if path is not None else 0
@@ -654,7 +655,8 @@ def _error(
     if status == Status.ABSENT_CHUNK:
         return MissingChunkError(reason, **facts)
     if status == Status.IO or (status == Status.MISSING and code not in (0, errno.ENOENT)):
-        return ChunkError(os.strerror(code), **facts)
+        reason = "is no file but a pipe or device" if code == errno.ENODEV else os.strerror(code)
+        return ChunkError(reason, **facts)
     if status not in _CORRUPT:
         return ChunkError(reason, **facts)
     if source.chain.kernel.steps:

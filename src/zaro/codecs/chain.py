@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -49,7 +49,7 @@ class Chain:
     sharding : mapping or None
         The configuration of `sharding_indexed`, where that codec is the whole list.
     stored_most : int
-        Bytes that a stored chunk may have, where `foreign` or `blocks` decode it.
+        Bytes that a stored chunk may have; what codecs of others may leave nobody knows.
     """
 
     kernel: kernel.Chain
@@ -143,8 +143,7 @@ def compile_chain(
     if dtype.hasobject and found.blocks is None:
         raise MetadataError(document, "codecs", f"holds no codec for elements of type {dtype}")
     chain = _assemble(found)
-    _check_sizes(chain, found, document)
-    return chain
+    return replace(chain, stored_most=_stored_most(chain, found, document))
 
 
 class _Walk:
@@ -229,7 +228,6 @@ def _assemble(found: _Walk) -> Chain:
         tuple(SizedStep(_python(part), part.nbytes, most) for part in parts[:split]),
         None if natural or found.blocks else found.order,
         found.blocks,
-        stored_most=max(config.STORED, 2 * most),
     )
 
 
@@ -239,11 +237,14 @@ def _python(part: Part) -> BytesStep:
     return part.python()
 
 
-def _check_sizes(chain: Chain, found: _Walk, document: str) -> None:
+def _stored_most(chain: Chain, found: _Walk, document: str) -> int:
+    """Bytes that a stored chunk may have."""
+    unknown = max(config.STORED, 2 * found.most)
     if found.blocks is not None:
-        return
+        return unknown
     try:
-        chain.kernel.sizes(found.nbytes)
+        stored = chain.kernel.sizes(found.nbytes)[0]
+        return unknown if chain.foreign else stored
     except ValueError as err:
         reason = f"cannot hold chunks of {found.nbytes} bytes: {err}"
         raise MetadataError(document, "codecs", reason) from err

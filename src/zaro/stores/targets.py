@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -41,7 +42,9 @@ class Targets:
         """
         full = self.full(url)
         self._check(full)
-        return local_path_of(full)
+        path = local_path_of(full)
+        # what was allowed is the path without its steps back, so that is what is opened
+        return path if path is None or self.options.allow_targets is None else os.path.abspath(path)
 
     def full(self, url: str) -> str:
         """The URL with its protocol: `remote_protocol` where it spells none."""
