@@ -11,15 +11,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zaro import config
 from zaro.codecs.chain import Chain, compile_chain
 from zaro.detect import Opened, detect
-from zaro.errors import MetadataError, NodeNotFoundError, SelectionError, StoreError
+from zaro.errors import MetadataError, NodeNotFoundError, SelectionError, StoreError, UnsupportedError
 from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
 from zaro.metadata import read_node as read_metadata
 from zaro.metadata.documents import Document
 from zaro.options import Options
-from zaro.plan.chunks import plan_axes, plan_points
-from zaro.plan.selection import Points, basic, fields, is_list, orthogonal, points
+from zaro.plan.chunks import halves, longest_axis, plan_axes, plan_points
+from zaro.plan.selection import Pick, Points, basic, fields, is_list, orthogonal, points
 from zaro.read import Source, check_output, read
 from zaro.references.shard import open_shards
 from zaro.references.table import ABSENT, INLINE, Located
@@ -28,6 +29,7 @@ __all__ = ["Array", "Group", "list_nodes", "metadata_of", "open_node", "read_nod
 
 
 _SHARDING = "sharding_indexed"
+_DEEPEST = 8  # shards in shards
 
 
 class _Node:
@@ -217,7 +219,27 @@ class Array(_Node):
                 return self._read_points(chosen, out)
             return read(self._source, plan_points(metadata, chosen, self._source.chain.order), out)
         picks = (orthogonal if mode == "orthogonal" else basic)(selection, self.shape)
-        return read(self._source, plan_axes(metadata, picks), out)
+        return self._read_picks(picks, out)
+
+    def _read_picks(self, picks: tuple[Pick, ...], out: NDArray[Any] | None) -> NDArray[Any]:
+        """Read by axes; in parts where so many chunks are touched that planning them at once costs memory."""
+        metadata = self._source.metadata
+        shape = tuple(pick.count for pick in picks if not pick.dropped)
+        if out is None:
+            _refuse_what_is_too_large(shape, metadata.dtype)
+        axis = longest_axis(metadata, picks) if 0 not in shape else None
+        if axis is None:
+            return read(self._source, plan_axes(metadata, picks), out)
+        if out is None:
+            out = np.empty(shape, metadata.dtype)
+        check_output(out, shape, metadata.dtype)
+        before = sum(not pick.dropped for pick in picks[:axis])
+        at = 0
+        for part in halves(picks[axis]):
+            here = (slice(None),) * before + (slice(at, at + part.count),)
+            self._read_picks((*picks[:axis], part, *picks[axis + 1 :]), out[here])
+            at += part.count
+        return out
 
     def _read_points(self, chosen: Points, out: NDArray[Any] | None) -> NDArray[Any]:
         """Points of a rectilinear grid, whose blocks differ: read where rows and columns cross."""
@@ -293,9 +315,13 @@ class Array(_Node):
         document = f"{self._path}/{version}" if self._path else version
         metadata, table = self._metadata, self._opened.table(self._path, self._metadata)
         chain = _compile(metadata, document)
-        while chain.sharding is not None:
+        for _ in range(_DEEPEST + 1):
+            if chain.sharding is None:
+                break
             metadata, table = open_shards(metadata, chain.sharding, table, self._opened.read_spans, document)
             chain = _compile(metadata, document)
+        else:
+            raise UnsupportedError(document, "codecs", f"nests shards in shards more than {_DEEPEST} deep")
         return Source(
             node=self._path,
             metadata=metadata,
@@ -328,6 +354,14 @@ class _Indexer:
 
     def __getitem__(self, selection: Any) -> Any:
         return _scalar(self._array.read(selection, mode=self._mode))
+
+
+def _refuse_what_is_too_large(shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Say how large a result is, before there is memory for it."""
+    nbytes = math.prod(shape) * dtype.itemsize
+    if nbytes > config.memory():
+        reason = f"a result of shape {shape} has {nbytes} bytes, and this machine {config.memory()} of memory"
+        raise SelectionError(f"{reason}; read it in parts")
 
 
 def _scalar(found: NDArray[Any]) -> Any:

@@ -35,6 +35,7 @@ from zaro.stores.base import Bytes
 from zaro.stores.local import LocalStore
 from zaro.stores.remote import FsspecStore
 from zaro.stores.targets import Targets
+from zaro.stores.zip import ZipStore
 
 if TYPE_CHECKING:
     from zaro.stores.fetch import Arrived, Fetch
@@ -45,8 +46,6 @@ __all__ = ["Source", "check_output", "read"]
 _WORTH_A_THREAD = 1 << 19
 # chunks whose bytes are in memory at a time, for each thread
 _BATCH_BYTES = 32 << 20
-# bytes of a stored chunk, where the codecs do not tell
-_STORED_MOST = 1 << 31
 # workers with more room than this are not kept for the next read
 _KEPT_ROOM = 32 << 20
 
@@ -186,7 +185,12 @@ def read(source: Source, plan: Plan | PointsPlan, out: NDArray[Any] | None = Non
     if isinstance(plan, PointsPlan) and not out.flags.c_contiguous:
         target = np.empty(plan.shape, dtype)
     read_into = _read_blocks if source.chain.blocks is None else _read_objects
-    absent = read_into(source, plan, target)
+    try:
+        absent = read_into(source, plan, target)
+    except MemoryError as err:
+        nbytes = source.metadata.chunk_nbytes
+        reason = f"there is no memory to decode it, a chunk of {nbytes} bytes: {err}"
+        raise ChunkError(reason, node=source.node, key=source.key(int(plan.ids()[0]))) from err
     if target is not out:
         out[...] = target
     if absent and source.missing == "warn":
@@ -197,7 +201,12 @@ def read(source: Source, plan: Plan | PointsPlan, out: NDArray[Any] | None = Non
 
 
 def check_output(out: NDArray[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Refuse an `out` that cannot receive a result of this shape and type."""
+    """Refuse a caller's output that does not fit.
+
+    Raises
+    ------
+    SelectionError
+    """
     if out.shape != shape or out.dtype != dtype:
         raise SelectionError(
             f"out has shape {out.shape} and type {out.dtype}; {shape} and {dtype} are needed"
@@ -409,9 +418,9 @@ def _run_remote(
 
 
 def _stored_most(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:
-    """Bytes that a stored chunk may have; what codecs of others may leave nobody knows."""
+    """Bytes that a stored chunk may have."""
     known = not source.chain.foreign and source.chain.blocks is None
-    return _kernel(source, plan, out).stored_most if known else _STORED_MOST
+    return _kernel(source, plan, out).stored_most if known else source.chain.stored_most
 
 
 def _spans_of(kernel: Read, located: Located, chunks: NDArray[np.int64], data: Bytes, start: int) -> None:
@@ -513,7 +522,23 @@ def _stored(source: Source, located: Located, task: int) -> Bytes | None:
     if file_id == INLINE:
         return memoryview(located.inline)[offset : offset + length]
     part = (located.files[file_id], offset, None if length < 0 else length)
+    nbytes = _file_nbytes(source, located, part[0]) if length < 0 else length
+    if nbytes > source.chain.stored_most:
+        reason = f"{REASON[Status.LONG]}: {nbytes} bytes are stored, {source.chain.stored_most} are expected at most"
+        raise CorruptChunkError(f"{reason}; see zaro.config.STORED")
     return (located.store.get_parts([part]) if located.store is not None else source.targets.read([part]))[0]
+
+
+def _file_nbytes(source: Source, located: Located, name: str) -> int:
+    """Bytes of a local file or member of an archive; 0 for what lies elsewhere, or nowhere."""
+    store = located.store
+    if store is not None and not isinstance(store, LocalStore):
+        return store.nbytes(name) if isinstance(store, ZipStore) else 0
+    path = f"{store.url}/{name}" if store is not None else source.targets.local_path(name)
+    try:
+        return os.path.getsize(path) if path is not None else 0
+    except (OSError, ValueError):
+        return 0
 
 
 def _read_objects(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:
@@ -645,7 +670,8 @@ def _error(
     if status == Status.ABSENT_CHUNK:
         return MissingChunkError(reason, **facts)
     if status == Status.IO or (status == Status.MISSING and code not in (0, errno.ENOENT)):
-        return ChunkError(os.strerror(code), **facts)
+        reason = "is no file but a pipe or device" if code == errno.ENODEV else os.strerror(code)
+        return ChunkError(reason, **facts)
     if source.chain.kernel.steps:
         reason = f"{source.chain.kernel.steps[step][0]}: {reason}"
     if status not in _CORRUPT:

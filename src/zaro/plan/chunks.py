@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro import config
 from zaro._core import grid as _grid
 from zaro.errors import SelectionError
 from zaro.metadata.model import ArrayMetadata
-from zaro.plan.selection import Pick, Picked, Points
+from zaro.plan.selection import Listed, Pick, Picked, Points
 
-__all__ = ["AxisPlan", "Plan", "PointsPlan", "plan_axes", "plan_points"]
+__all__ = ["AxisPlan", "Plan", "PointsPlan", "halves", "longest_axis", "plan_axes", "plan_points"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,6 +106,23 @@ def plan_axes(metadata: ArrayMetadata, picks: tuple[Pick, ...]) -> Plan:
     if math.prod(shape) * metadata.dtype.itemsize > np.iinfo(np.intp).max:
         raise SelectionError(f"a result of shape {shape} does not fit into memory; read it in parts")
     return Plan(axes, shape, metadata.grid)
+
+
+def longest_axis(metadata: ArrayMetadata, picks: tuple[Pick, ...]) -> int | None:
+    """Axis along which most chunks are touched, where they are too many to be planned at once; else None."""
+    touched = [min(pick.count, n) for pick, n in zip(picks, metadata.grid, strict=True)]
+    if math.prod(touched) <= config.TASKS_AT_ONCE:
+        return None
+    return max(range(len(touched)), key=touched.__getitem__)
+
+
+def halves(pick: Pick) -> tuple[Pick, Pick]:
+    """The first and the second half of what is picked along an axis."""
+    middle = pick.count // 2
+    if isinstance(pick, Picked):
+        rest = Picked(pick.start + middle * pick.step, pick.step, pick.count - middle)
+        return Picked(pick.start, pick.step, middle), rest
+    return Listed(pick.positions[:middle]), Listed(pick.positions[middle:])
 
 
 def _axis(metadata: ArrayMetadata, d: int, pick: Pick) -> AxisPlan:
