@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zaro import config
 from zaro.codecs.chain import Chain, compile_chain
 from zaro.detect import Opened, detect
 from zaro.errors import MetadataError, NodeNotFoundError, SelectionError, StoreError, UnsupportedError
@@ -18,9 +19,9 @@ from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
 from zaro.metadata import read_node as read_metadata
 from zaro.metadata.documents import Document
 from zaro.options import Options
-from zaro.plan.chunks import plan_axes, plan_points
-from zaro.plan.selection import Points, basic, is_list, orthogonal, points
-from zaro.read import Source, read
+from zaro.plan.chunks import halves, longest_axis, plan_axes, plan_points
+from zaro.plan.selection import Pick, Points, basic, fields, is_list, orthogonal, points
+from zaro.read import Source, check_output, read
 from zaro.references.shard import open_shards
 from zaro.references.table import ABSENT, INLINE, Located
 
@@ -28,6 +29,7 @@ __all__ = ["Array", "Group", "list_nodes", "metadata_of", "open_node", "read_nod
 
 
 _SHARDING = "sharding_indexed"
+_DEEPEST = 8  # shards in shards
 
 
 class _Node:
@@ -185,7 +187,8 @@ class Array(_Node):
         Parameters
         ----------
         selection
-            Integers, slices and an ellipsis; with `mode` also lists and masks.
+            Integers, slices and an ellipsis; with `mode` also lists and masks; of records also the
+            names of fields, as `"u"`, `["u", "v"]` or `("u", 0)`.
         out : ndarray, optional
             Receives the result: of its shape and this array's dtype, any strides.
         mode : {"basic", "orthogonal", "points"}
@@ -205,6 +208,9 @@ class Array(_Node):
             A chunk is listed but missing, short or corrupt, or is absent while `missing="raise"`.
         """
         metadata = self._source.metadata
+        selection, names = fields(selection, metadata.dtype)
+        if names is not None:
+            return _fields_of(self.read(selection, mode=mode), names, out)
         if mode == "basic":
             mode = _meaning(selection, self.ndim)
         if mode == "points":
@@ -213,7 +219,27 @@ class Array(_Node):
                 return self._read_points(chosen, out)
             return read(self._source, plan_points(metadata, chosen, self._source.chain.order), out)
         picks = (orthogonal if mode == "orthogonal" else basic)(selection, self.shape)
-        return read(self._source, plan_axes(metadata, picks), out)
+        return self._read_picks(picks, out)
+
+    def _read_picks(self, picks: tuple[Pick, ...], out: NDArray[Any] | None) -> NDArray[Any]:
+        """Read by axes; in parts where so many chunks are touched that planning them at once costs memory."""
+        metadata = self._source.metadata
+        shape = tuple(pick.count for pick in picks if not pick.dropped)
+        if out is None:
+            _refuse_what_is_too_large(shape, metadata.dtype)
+        axis = longest_axis(metadata, picks) if 0 not in shape else None
+        if axis is None:
+            return read(self._source, plan_axes(metadata, picks), out)
+        if out is None:
+            out = np.empty(shape, metadata.dtype)
+        check_output(out, shape, metadata.dtype)
+        before = sum(not pick.dropped for pick in picks[:axis])
+        at = 0
+        for part in halves(picks[axis]):
+            here = (slice(None),) * before + (slice(at, at + part.count),)
+            self._read_picks((*picks[:axis], part, *picks[axis + 1 :]), out[here])
+            at += part.count
+        return out
 
     def _read_points(self, chosen: Points, out: NDArray[Any] | None) -> NDArray[Any]:
         """Points of a rectilinear grid, whose blocks differ: read where rows and columns cross."""
@@ -289,9 +315,13 @@ class Array(_Node):
         document = f"{self._path}/{version}" if self._path else version
         metadata, table = self._metadata, self._opened.table(self._path, self._metadata)
         chain = _compile(metadata, document)
-        while chain.sharding is not None:
+        for _ in range(_DEEPEST + 1):
+            if chain.sharding is None:
+                break
             metadata, table = open_shards(metadata, chain.sharding, table, self._opened.read_spans, document)
             chain = _compile(metadata, document)
+        else:
+            raise UnsupportedError(document, "codecs", f"nests shards in shards more than {_DEEPEST} deep")
         return Source(
             node=self._path,
             metadata=metadata,
@@ -299,21 +329,21 @@ class Array(_Node):
             table=table,
             targets=self._opened.targets,
             missing=self._options.missing,
+            chain_for=None
+            if metadata.edges is None
+            else lru_cache(64)(partial(_compile, metadata, document)),
         )
 
 
-def _compile(metadata: ArrayMetadata, document: str) -> Chain:
-    chain = compile_chain(
+def _compile(metadata: ArrayMetadata, document: str, chunk_shape: tuple[int, ...] | None = None) -> Chain:
+    """Compile the chain for chunks of one shape; the largest where none is given."""
+    return compile_chain(
         metadata.codecs,
         dtype=metadata.dtype,
-        chunk_shape=metadata.chunks,
+        chunk_shape=metadata.chunks if chunk_shape is None else chunk_shape,
         document=document,
         fill=metadata.blank,
     )
-    if metadata.edges is not None and (chain.foreign or chain.blocks is not None):
-        reason = "is rectilinear, and one of the codecs runs in Python, which needs chunks of one size"
-        raise UnsupportedError(document, "chunk_grid", reason)
-    return chain
 
 
 class _Indexer:
@@ -326,9 +356,32 @@ class _Indexer:
         return _scalar(self._array.read(selection, mode=self._mode))
 
 
+def _refuse_what_is_too_large(shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Say how large a result is, before there is memory for it."""
+    nbytes = math.prod(shape) * dtype.itemsize
+    if nbytes > config.memory():
+        reason = f"a result of shape {shape} has {nbytes} bytes, and this machine {config.memory()} of memory"
+        raise SelectionError(f"{reason}; read it in parts")
+
+
 def _scalar(found: NDArray[Any]) -> Any:
     """NumPy gives a scalar where every axis was picked by an integer."""
     return found[()] if found.ndim == 0 else found
+
+
+def _fields_of(records: NDArray[Any], names: str | list[str], out: NDArray[Any] | None) -> NDArray[Any]:
+    """Some fields of records, without the bytes of the others."""
+    if isinstance(names, str):
+        found = np.ascontiguousarray(records[names]) if records.ndim else records[names].copy()
+    else:
+        found = np.empty(records.shape, [(name, records.dtype[name]) for name in names])
+        for name in names:
+            found[name] = records[name]
+    if out is None:
+        return found
+    check_output(out, found.shape, found.dtype)
+    out[...] = found
+    return out
 
 
 def _meaning(selection: Any, ndim: int) -> Literal["basic", "orthogonal", "points"]:

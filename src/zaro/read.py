@@ -35,18 +35,17 @@ from zaro.stores.base import Bytes
 from zaro.stores.local import LocalStore
 from zaro.stores.remote import FsspecStore
 from zaro.stores.targets import Targets
+from zaro.stores.zip import ZipStore
 
 if TYPE_CHECKING:
     from zaro.stores.fetch import Arrived, Fetch
 
-__all__ = ["Source", "read"]
+__all__ = ["Source", "check_output", "read"]
 
 # a read of less than this is done before another thread has woken
 _WORTH_A_THREAD = 1 << 19
 # chunks whose bytes are in memory at a time, for each thread
 _BATCH_BYTES = 32 << 20
-# bytes of a stored chunk, where the codecs do not tell
-_STORED_MOST = 1 << 31
 # workers with more room than this are not kept for the next read
 _KEPT_ROOM = 32 << 20
 
@@ -55,7 +54,11 @@ _CORRUPT = {Status.SHORT, Status.LONG, Status.HEADER, Status.CORRUPT, Status.CHE
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """All that reading one array needs: what it is, where its chunks lie, how they decode."""
+    """All that reading one array needs: what it is, where its chunks lie, how they decode.
+
+    `chain_for` makes the chain for chunks of a shape, where they have not all the same; the steps in C
+    are those of `chain` for all.
+    """
 
     node: str
     metadata: ArrayMetadata
@@ -63,6 +66,7 @@ class Source:
     table: Table
     targets: Targets
     missing: Literal["fill", "warn", "raise"] = "fill"
+    chain_for: Callable[[tuple[int, ...]], Chain] | None = None
     paths: dict[int, PathTable] = field(default_factory=dict, repr=False)
 
     def key(self, chunk: int) -> str:
@@ -80,6 +84,12 @@ class Source:
         if known is None or known.n != len(files):
             known = self.paths[id(files)] = PathTable(len(files))
         return known
+
+    def chain_of(self, plan: Plan | PointsPlan, task: int) -> Chain:
+        """The chain that decodes the chunk of one task."""
+        if self.chain_for is None or isinstance(plan, PointsPlan):
+            return self.chain
+        return self.chain_for(self.metadata.chunk_shape(plan.index(task)))
 
 
 def _index(chunk: int, grid: tuple[int, ...]) -> tuple[int, ...]:
@@ -168,13 +178,19 @@ def read(source: Source, plan: Plan | PointsPlan, out: NDArray[Any] | None = Non
     if out is None:
         out = np.empty(plan.shape, dtype)
     else:
-        _check_output(out, plan, dtype)
+        check_output(out, plan.shape, dtype)
     if out.size == 0 or plan.n_task == 0:
         return out
     target = out
     if isinstance(plan, PointsPlan) and not out.flags.c_contiguous:
         target = np.empty(plan.shape, dtype)
-    absent = _read_objects(source, plan, target) if dtype.kind in "OT" else _read_blocks(source, plan, target)
+    read_into = _read_blocks if source.chain.blocks is None else _read_objects
+    try:
+        absent = read_into(source, plan, target)
+    except MemoryError as err:
+        nbytes = source.metadata.chunk_nbytes
+        reason = f"there is no memory to decode it, a chunk of {nbytes} bytes: {err}"
+        raise ChunkError(reason, node=source.node, key=source.key(int(plan.ids()[0]))) from err
     if target is not out:
         out[...] = target
     if absent and source.missing == "warn":
@@ -184,10 +200,16 @@ def read(source: Source, plan: Plan | PointsPlan, out: NDArray[Any] | None = Non
     return out
 
 
-def _check_output(out: NDArray[Any], plan: Plan | PointsPlan, dtype: np.dtype[Any]) -> None:
-    if out.shape != plan.shape or out.dtype != dtype:
+def check_output(out: NDArray[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Refuse a caller's output that does not fit.
+
+    Raises
+    ------
+    SelectionError
+    """
+    if out.shape != shape or out.dtype != dtype:
         raise SelectionError(
-            f"out has shape {out.shape} and type {out.dtype}; {plan.shape} and {dtype} are needed"
+            f"out has shape {out.shape} and type {out.dtype}; {shape} and {dtype} are needed"
         )
     if not out.flags.writeable:
         raise SelectionError("out is read-only")
@@ -396,9 +418,9 @@ def _run_remote(
 
 
 def _stored_most(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:
-    """Bytes that a stored chunk may have; what codecs of others may leave nobody knows."""
+    """Bytes that a stored chunk may have."""
     known = not source.chain.foreign and source.chain.blocks is None
-    return _kernel(source, plan, out).stored_most if known else _STORED_MOST
+    return _kernel(source, plan, out).stored_most if known else source.chain.stored_most
 
 
 def _spans_of(kernel: Read, located: Located, chunks: NDArray[np.int64], data: Bytes, start: int) -> None:
@@ -437,7 +459,7 @@ def _arrived(
                 raise arrived.error
             assert arrived.data is not None
             stored = arrived.data if length == WHOLE else memoryview(arrived.data)[offset : offset + length]
-            found.append(memoryview(source.chain.run_foreign(stored)))
+            found.append(memoryview(source.chain_of(plan, task).run_foreign(stored)))
         except Exception as err:  # whatever a codec of others raises becomes an error that names the chunk
             raise _chunk_error(source, plan, task, err) from err
     return found
@@ -484,7 +506,7 @@ def _fetch(
         try:
             stored = _stored(source, located, task)
             if decode and stored is not None:
-                stored = memoryview(source.chain.run_foreign(stored))
+                stored = memoryview(source.chain_of(plan, task).run_foreign(stored))
         except Exception as err:  # whatever a codec of others raises becomes an error that names the chunk
             raise _chunk_error(source, plan, task, err) from err
         found.append(stored)
@@ -500,11 +522,27 @@ def _stored(source: Source, located: Located, task: int) -> Bytes | None:
     if file_id == INLINE:
         return memoryview(located.inline)[offset : offset + length]
     part = (located.files[file_id], offset, None if length < 0 else length)
+    nbytes = _file_nbytes(source, located, part[0]) if length < 0 else length
+    if nbytes > source.chain.stored_most:
+        reason = f"{REASON[Status.LONG]}: {nbytes} bytes are stored, {source.chain.stored_most} are expected at most"
+        raise CorruptChunkError(f"{reason}; see zaro.config.STORED")
     return (located.store.get_parts([part]) if located.store is not None else source.targets.read([part]))[0]
 
 
+def _file_nbytes(source: Source, located: Located, name: str) -> int:
+    """Bytes of a local file or member of an archive; 0 for what lies elsewhere, or nowhere."""
+    store = located.store
+    if store is not None and not isinstance(store, LocalStore):
+        return store.nbytes(name) if isinstance(store, ZipStore) else 0
+    path = f"{store.url}/{name}" if store is not None else source.targets.local_path(name)
+    try:
+        return os.path.getsize(path) if path is not None else 0
+    except (OSError, ValueError):
+        return 0
+
+
 def _read_objects(source: Source, plan: Plan | PointsPlan, out: NDArray[Any]) -> int:
-    """Blocks of Python objects: decoded chunk by chunk, and placed by NumPy."""
+    """Blocks that only Python can make, of objects mostly: decoded chunk by chunk, and placed by NumPy."""
     located = _locate(source, plan)
     fill = source.metadata.blank
     flat = out.reshape(-1) if isinstance(plan, PointsPlan) else out
@@ -549,9 +587,10 @@ def _each_stored(
 
 
 def _object_block(source: Source, plan: Plan | PointsPlan, task: int, stored: Bytes) -> NDArray[Any]:
-    assert source.chain.blocks is not None
+    to_block = source.chain_of(plan, task).blocks
+    assert to_block is not None
     try:
-        return source.chain.blocks(stored)
+        return to_block(stored)
     except Exception as err:  # as in _fetch
         raise _chunk_error(source, plan, task, err) from err
 
@@ -631,11 +670,12 @@ def _error(
     if status == Status.ABSENT_CHUNK:
         return MissingChunkError(reason, **facts)
     if status == Status.IO or (status == Status.MISSING and code not in (0, errno.ENOENT)):
-        return ChunkError(os.strerror(code), **facts)
-    if status not in _CORRUPT:
+        reason = "is no file but a pipe or device" if code == errno.ENODEV else os.strerror(code)
         return ChunkError(reason, **facts)
     if source.chain.kernel.steps:
         reason = f"{source.chain.kernel.steps[step][0]}: {reason}"
+    if status not in _CORRUPT:
+        return ChunkError(reason, **facts)
     have = f" ({got} bytes are stored)" if got >= 0 else ""
     block = f"{source.metadata.chunk_nbytes} bytes decoded are expected"
     return CorruptChunkError(f"{reason}{have}; {block}", **facts)

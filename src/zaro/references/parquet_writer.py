@@ -6,6 +6,8 @@ fsspec's LazyReferenceMapper reads the result: same columns, full partitions, no
 from __future__ import annotations
 
 import base64
+import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -24,6 +26,7 @@ from zaro.references.files import is_local, local_path
 from zaro.references.parquet import EXTRA, HEADER, partition_key
 from zaro.references.partition import BASE64
 from zaro.references.table import INLINE, WHOLE, Located
+from zaro.references.writing import Progress
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -45,7 +48,7 @@ def write(
     record_size: int = RECORD_SIZE,
     compression: str = "zstd",
     storage_options: Mapping[str, Any] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Write a set to a folder of partitions, which replaces what is there once it is complete.
 
@@ -93,7 +96,7 @@ def _write_partitions(
     compression: str,
     folder: str,
     document: str,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> None:
     total = sum(table.nchunks for table in contents.tables.values())
     done = 0
@@ -272,17 +275,31 @@ def _umask() -> int:
 
 
 def _swap(aside: str, target: str) -> None:
+    old = aside
     if not os.path.isdir(target):
         os.rename(aside, target)
         return
-    old = f"{aside}.old"
-    os.rename(target, old)
-    try:
-        os.rename(aside, target)
-    except OSError:
-        os.rename(old, target)
-        raise
+    if not _exchange(aside, target):  # without that call there is a moment without any set
+        old = f"{aside}.old"
+        os.rename(target, old)
+        try:
+            os.rename(aside, target)
+        except OSError:
+            os.rename(old, target)
+            raise
+    # first what says that this is a set: who still reads it must not take a missing partition for no chunks
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(old, HEADER))
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(first: str, second: str) -> bool:
+    """Let two folders change their names at once, where the system knows how."""
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of Linux
+    return call(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0
 
 
 def _file_putter(root: str) -> Put:
@@ -295,7 +312,10 @@ def _file_putter(root: str) -> Put:
             os.makedirs(folder, exist_ok=True)
             made.add(folder)
         with open(path, "wb", buffering=0) as file:
-            file.write(data)
+            rest = memoryview(data).cast("B")
+            while len(rest):  # a disk that fills up takes a part first
+                rest = rest[file.write(rest) :]
+            os.fsync(file.fileno())
 
     return put
 

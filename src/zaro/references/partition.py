@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro import config
 from zaro.errors import ReferenceSetError
 from zaro.references.table import ABSENT, INLINE, WHOLE, Ids
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BASE64", "Partition", "open_partition", "read_rows"]
 
+_ROWS_AT_LEAST = 1 << 18  # so many are read in one go, needed or not
 COLUMNS = ("path", "offset", "size", "raw")
 BASE64 = b"base64:"
 
@@ -102,9 +104,9 @@ def open_partition(data: Any, document: str, key: str, need: int, most: int) -> 
 
 
 def read_rows(
-    file: pq.ParquetFile, group: int, document: str, key: str, file_ids: Callable[[list[str]], Ids]
+    file: pq.ParquetFile, group: int, rows: int, document: str, key: str, file_ids: Callable[[list[str]], Ids]
 ) -> Partition:
-    """Read one row group.
+    """Read one row group, or the first rows of it.
 
     Parameters
     ----------
@@ -112,6 +114,8 @@ def read_rows(
         As `open_partition` gave it.
     group : int
         Number of the row group.
+    rows : int
+        Rows that are needed; where that are few, the others are not read.
     file_ids
         Gives the ids of files by name.
 
@@ -125,7 +129,8 @@ def read_rows(
     place = _Place(document, key)
     wanted = [name for name in file.schema_arrow.names if name in COLUMNS]
     try:
-        table = file.read_row_group(group, columns=wanted, use_threads=False)
+        _refuse_bombs(file.metadata.row_group(group), rows, place)
+        table = _first_rows(file, group, rows, wanted)
         columns = {name: _one_array(table.column(name)) for name in wanted}
         file_id, unnamed = _file_ids(columns.get("path"), table.num_rows, place, file_ids)
         held = _raw(columns.get("raw"), unnamed, place)
@@ -139,6 +144,33 @@ def read_rows(
     for array in (file_id, offset, length):
         array.flags.writeable = False
     return Partition(file_id, offset, length, held.inline)
+
+
+def _refuse_bombs(group: Any, rows: int, place: _Place) -> None:
+    """Refuse columns that unpack to far more than is stored of them."""
+    columns = [group.column(k) for k in range(group.num_columns)]
+    packed, unpacked = (
+        sum(max(getattr(column, name), 0) for column in columns)
+        for name in ("total_compressed_size", "total_uncompressed_size")
+    )
+    if unpacked > config.PARTITION_PAGES + config.PARTITION_RATIO * packed + 64 * rows:
+        reason = f"{packed} bytes promise {unpacked}, for {rows} rows; see zaro.config.PARTITION_RATIO"
+        raise place.error(f"unpacks to far more than is stored: {reason}")
+
+
+def _first_rows(file: pq.ParquetFile, group: int, rows: int, wanted: list[str]) -> pa.Table:
+    """A row group; its first rows where it has many more."""
+    import pyarrow as pa
+
+    if file.metadata.row_group(group).num_rows <= max(2 * rows, _ROWS_AT_LEAST):
+        return file.read_row_group(group, columns=wanted, use_threads=False)
+    found, have = [], 0
+    for batch in file.iter_batches(max(rows, 1), row_groups=[group], columns=wanted, use_threads=False):
+        found.append(batch.slice(0, rows - have))
+        have += len(found[-1])
+        if have >= rows:
+            break
+    return pa.Table.from_batches(found)
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:

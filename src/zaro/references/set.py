@@ -7,6 +7,7 @@ from collections.abc import ItemsView, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from inspect import signature
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,6 +24,7 @@ from zaro.references.table import Located, Table
 
 if TYPE_CHECKING:
     from zaro.references.stats import ArrayStats
+    from zaro.references.writing import Progress
 
 __all__ = ["ArrayReferences", "References"]
 
@@ -168,15 +170,16 @@ class References(Mapping[str, "Reference"]):
             )
         return table.locate(wanted)
 
-    def stats(self) -> dict[str, ArrayStats]:
+    def stats(self, *, progress: Progress | None = None) -> dict[str, ArrayStats]:
         """Count, per array: chunks, present, absent, inline, bytes, files, gfactor.
 
         Linear in the chunks. `bytes` leaves out whole files, whose size no set knows; `gfactor` is the
-        share of regular chunks in the generator that holds the array, or would hold it.
+        share of regular chunks in the generator that holds the array, or would hold it. `progress` is
+        called now and then with the chunks that are counted and those that there are.
         """
         from zaro.references.stats import stats
 
-        return stats(self.contents)
+        return stats(self.contents, progress)
 
     def explain(self, key: str) -> str:
         """Say in a sentence where a key leads, whether it exists or not."""
@@ -197,13 +200,26 @@ class References(Mapping[str, "Reference"]):
         format : {"json", "parquet", "generator"}, optional
             By default what the name says. A generator document is JSON too, so it must be asked for.
         **how
-            Options of the format: `record_size` (parquet), `compact` (generator).
+            `storage_options` (fsspec's, for a URL) and `progress` (called now and then with the chunks
+            that are written and those that there are), for all formats; `record_size` (rows of a
+            partition) and `compression` for Parquet; `compact` for generators.
+
+        Raises
+        ------
+        ReferenceSetError
+            The format cannot hold what the set holds.
+        StoreError
+            The target cannot be written, or is something else than references.
         """
         name = os.fspath(target)
         chosen = format or _format_of(name)
         if chosen not in FORMATS:
             raise ValueError(f"format={format!r}; there are {', '.join(FORMATS)}")
-        import_module(WRITERS.get(chosen, FORMATS[chosen])).write(self, name, **how)
+        write = import_module(WRITERS.get(chosen, FORMATS[chosen])).write
+        unknown = how.keys() - signature(write).parameters.keys()
+        if unknown:
+            raise ValueError(f"format {chosen!r} has no option {', '.join(sorted(unknown))}")
+        write(self, name, **how)
 
     # the mapping
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from zaro import config
 from zaro.errors import StoreError, StoreForbiddenError, StoreNotFoundError
 from zaro.stores.base import Bytes, Place
 
@@ -187,15 +188,22 @@ def _raise_first(found: list[Bytes | StoreError | None]) -> list[Bytes | None]:
     return good
 
 
-def read_parts(parts: Sequence[Part], timeout: float) -> list[Bytes | StoreError | FileNotFoundError]:
-    """Read a few spans at the same time; errors stand in the places of their results."""
+def read_parts(
+    parts: Sequence[Part], timeout: float, *, most: int | None = None
+) -> list[Bytes | StoreError | FileNotFoundError]:
+    """Read a few spans at the same time; errors stand in the places of their results.
+
+    A whole file may have `most` bytes; None for those that any document may have.
+    """
     from zaro.stores import fetch, loop
 
-    return loop.run(fetch.read_all(parts, timeout))
+    return loop.run(fetch.read_all(parts, timeout, config.DOCUMENT if most is None else most))
 
 
-def read_url(url: str, options: Mapping[str, Any], timeout: float = 60.0) -> Bytes:
-    """Read the whole file at a URL.
+def read_url(
+    url: str, options: Mapping[str, Any], timeout: float = 60.0, *, most: int | None = None
+) -> Bytes:
+    """Read the whole file at a URL, of which there may be `most` bytes.
 
     Raises
     ------
@@ -205,7 +213,7 @@ def read_url(url: str, options: Mapping[str, Any], timeout: float = 60.0) -> Byt
     """
     from zaro.stores.filesystems import place_of
 
-    found = read_parts([(place_of(url, options), 0, None)], timeout)[0]
+    found = read_parts([(place_of(url, options), 0, None)], timeout, most=most)[0]
     if isinstance(found, FileNotFoundError) and not isinstance(found, StoreError):
         raise StoreNotFoundError(url, "No such file or directory") from found
     if isinstance(found, Exception):
