@@ -22,7 +22,7 @@ project_copyright = "the zaro developers"
 release = version = metadata.version("zaro")
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
-exclude_patterns = ["_build", "conda", "vectors", "figures"]
+exclude_patterns = ["_build", "conda", "vectors", "figures/*.md"]
 suppress_warnings = ["toc.not_readable"]  # a page that another checkout lacks is no mistake
 nitpicky = False
 
@@ -45,7 +45,6 @@ add_module_names = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"zaro {release}"
-html_static_path = ["_static"]
 html_show_sourcelink = False
 html_theme_options = {
     "navigation_with_keys": False,
