@@ -337,6 +337,34 @@ def _verify(options: _Options) -> int:
     return 1 if found else 0
 
 
+def _plot_arguments(parser: _Parser) -> None:
+    _reads_target(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="a .png or .svg picture, or a .html page",
+    )
+    parser.add_argument(
+        "--array",
+        action="append",
+        dest="arrays",
+        metavar="PATH",
+        help="draw this one; may be given again (all)",
+    )
+    parser.add_argument("--theme", choices=("light", "dark"), default="light", help="of a picture (light)")
+
+
+def _plot(options: _Options) -> None:
+    from zaro.plot import plot
+
+    refs = zaro.References.open(options.target, **_library_options(options))
+    plot(refs, options.output, arrays=options.arrays, theme=options.theme)
+    print(options.output)
+
+
 @dataclass(frozen=True)
 class _Command:
     name: str
@@ -351,6 +379,7 @@ _COMMANDS = (
     _Command("read", "values of an array, printed or written to a .npy file", _read_arguments, _read),
     _Command("scan", "make the reference set of existing files", _scan_arguments, _scan),
     _Command("verify", "whether the files of a reference set are as it says", _verify_arguments, _verify),
+    _Command("plot", "a picture or a page of what a reference set holds", _plot_arguments, _plot),
     _Command(
         "demo", "write an archive, read it through references, check every value", _demo_arguments, _demo
     ),
