@@ -14,7 +14,7 @@ from zaro.hierarchy import read_node as read
 from zaro.plot import plot as _plot
 from zaro.references.set import References
 from zaro.report import html as _html
-from zaro.scan import concat, merge, scan
+from zaro.scan import append, concat, merge, scan
 from zaro.scan.verify import verify as _verify
 from zaro.versions import show_versions
 
@@ -23,6 +23,7 @@ __all__ = [
     "Group",
     "References",
     "ZaroError",
+    "append",
     "concat",
     "config",
     "errors",

@@ -224,7 +224,11 @@ def _scan_arguments(parser: _Parser) -> None:
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="paths, URLs or patterns in quotes: 'data/*.nc'"
     )
-    parser.add_argument("-o", "--output", required=True, metavar="TARGET", help="refs.json or refs.parquet")
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("-o", "--output", metavar="TARGET", help="refs.json or refs.parquet")
+    where.add_argument(
+        "--append", metavar="TARGET", help="a set that is there, which grows along --concat DIM"
+    )
     joining = parser.add_mutually_exclusive_group()
     joining.add_argument("--concat", action="append", metavar="DIM", help="join along it; may be given again")
     joining.add_argument("--merge", action="store_true", help="put the variables of the files side by side")
@@ -263,14 +267,18 @@ def _scan(options: _Options) -> int:
     from zaro.scan.many import expand, scan_many
 
     urls = expand(options.files, options.storage_options)
-    if len(urls) > 1 and not (options.concat or options.merge):
+    if len(urls) > 1 and not (options.concat or options.merge or options.append):
         raise _UsageError(f"{len(urls)} files: say how to join them, with --concat DIM or --merge")
-    folder = os.path.dirname(os.path.abspath(options.output))
+    if options.append and len(options.concat or ()) != 1:
+        raise _UsageError("--append needs --concat DIM, one dimension of the set to join the files along")
+    target = options.append or options.output
+    folder = os.path.dirname(os.path.abspath(target))
     with _progress(len(urls)) as step:
         failures = scan_many(
             urls,
-            options.output,
+            target,
             dims=options.concat,
+            behind=bool(options.append),
             coords=dict(options.coord),
             sort=options.sort,
             jobs=options.jobs,

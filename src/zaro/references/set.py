@@ -24,7 +24,7 @@ from zaro.references.table import Located, Table
 if TYPE_CHECKING:
     from zaro.references.stats import ArrayStats
 
-__all__ = ["ArrayReferences", "References"]
+__all__ = ["ArrayReferences", "References", "format_of"]
 
 Format = Literal["json", "parquet", "generator"]
 
@@ -47,7 +47,7 @@ class ArrayReferences:
     table: Table
 
 
-def _format_of(address: str) -> str:
+def format_of(address: str) -> str:
     """Format of an existing set, as fsspec tells them apart: a folder is Parquet."""
     name = address.rstrip("/").lower()
     if ".json" in os.path.basename(name):
@@ -130,7 +130,7 @@ class References(Mapping[str, "Reference"]):
         if is_local(address):
             ending = "/" if address.endswith("/") else ""
             address = os.path.abspath(os.path.expanduser(local_path(address))) + ending
-        module = import_module(FORMATS[_format_of(address)])
+        module = import_module(FORMATS[format_of(address)])
         # with a protocol of their own, references without one are no paths beside the document
         elsewhere = options.remote_protocol not in (None, "file", "local")
         contents = module.read(address, options=options, folder=None if elsewhere else folder_of(address))
@@ -200,7 +200,7 @@ class References(Mapping[str, "Reference"]):
             Options of the format: `record_size` (parquet), `compact` (generator).
         """
         name = os.fspath(target)
-        chosen = format or _format_of(name)
+        chosen = format or format_of(name)
         if chosen not in FORMATS:
             raise ValueError(f"format={format!r}; there are {', '.join(FORMATS)}")
         import_module(WRITERS.get(chosen, FORMATS[chosen])).write(self, name, **how)
