@@ -225,7 +225,11 @@ def _scan_arguments(parser: _Parser) -> None:
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="paths, URLs or patterns in quotes: 'data/*.nc'"
     )
-    parser.add_argument("-o", "--output", required=True, metavar="TARGET", help="refs.json or refs.parquet")
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("-o", "--output", metavar="TARGET", help="refs.json or refs.parquet")
+    where.add_argument(
+        "--append", metavar="TARGET", help="a set that is there, which grows along --concat DIM"
+    )
     joining = parser.add_mutually_exclusive_group()
     joining.add_argument("--concat", action="append", metavar="DIM", help="join along it; may be given again")
     joining.add_argument("--merge", action="store_true", help="put the variables of the files side by side")
@@ -264,15 +268,19 @@ def _scan(options: _Options) -> int:
     from zaro.scan.many import expand, scan_many
 
     urls = expand(options.files, options.storage_options)
-    if len(urls) > 1 and not (options.concat or options.merge):
+    if len(urls) > 1 and not (options.concat or options.merge or options.append):
         raise _UsageError(f"{len(urls)} files: say how to join them, with --concat DIM or --merge")
-    folder = os.path.dirname(os.path.abspath(options.output))
+    if options.append and len(options.concat or ()) != 1:
+        raise _UsageError("--append needs --concat DIM, one dimension of the set to join the files along")
+    target = options.append or options.output
+    folder = os.path.dirname(os.path.abspath(target))
     scanned = count(1)
     with _progress("scanning", "files") as progress:
         failures = scan_many(
             urls,
-            options.output,
+            target,
             dims=options.concat,
+            behind=bool(options.append),
             coords=dict(options.coord),
             sort=options.sort,
             jobs=options.jobs,
@@ -394,6 +402,34 @@ def _verify(options: _Options) -> int:
     return 1 if found else 0
 
 
+def _plot_arguments(parser: _Parser) -> None:
+    _reads_target(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="a .png or .svg picture, or a .html page",
+    )
+    parser.add_argument(
+        "--array",
+        action="append",
+        dest="arrays",
+        metavar="PATH",
+        help="draw this one; may be given again (all)",
+    )
+    parser.add_argument("--theme", choices=("light", "dark"), default="light", help="of a picture (light)")
+
+
+def _plot(options: _Options) -> None:
+    from zaro.plot import plot
+
+    refs = zaro.References.open(options.target, **_library_options(options))
+    plot(refs, options.output, arrays=options.arrays, theme=options.theme)
+    print(options.output)
+
+
 @contextmanager
 def _progress(doing: str, unit: str) -> Iterator[Callable[[int, int], None]]:
     """A bar with rate and time to go, where somebody watches and `rich` is there to draw it."""
@@ -439,6 +475,7 @@ _COMMANDS = (
     _Command("stats", "what the arrays of a reference set hold, counted", _stats_arguments, _stats),
     _Command("explain", "where keys of a reference set lead", _explain_arguments, _explain),
     _Command("verify", "whether the files of a reference set are as it says", _verify_arguments, _verify),
+    _Command("plot", "a picture or a page of what a reference set holds", _plot_arguments, _plot),
     _Command(
         "demo", "write an archive, read it through references, check every value", _demo_arguments, _demo
     ),

@@ -118,7 +118,7 @@ v2("a pickle", "pickle", filters=[{"id": "pickle"}], dtype="|O", kind="Unsupport
 for codec in ({"id": "nobody-knows"}, {"id": "../../evil"}, {"id": "os.system"}, {"id": ""}, {"id": "imagecodecs_jpeg"}):
     v2(f"the codec {codec['id']!r}", compressor=codec)
 for member, value in (
-    ("level", 10**9), ("level", "nine"), ("level", [1]), ("level", 1.5), ("level", None),
+    ("level", 2**40), ("level", "nine"), ("level", [1]), ("level", 1.5), ("level", None),
 ):  # fmt: skip
     v2(f"zlib of {member} {value!r}", member, compressor={"id": "zlib", member: value}) if value is not None else None
 v2("zlib of an unknown member", "zzz", compressor={"id": "zlib", "zzz": 1})

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +26,14 @@ from zaro.references.files import is_local, local_path
 from zaro.references.parquet import EXTRA, HEADER, partition_key
 from zaro.references.partition import BASE64
 from zaro.references.table import INLINE, WHOLE, Located
-from zaro.references.writing import Progress
+from zaro.references.writing import Progress, atomic
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
     from zaro.references.set import References
 
-__all__ = ["encode_partition", "write"]
+__all__ = ["RECORD_SIZE", "encode_partition", "extend", "write"]
 
 RECORD_SIZE = 100_000
 ENCODERS = 2  # partitions that are encoded at a time
@@ -87,6 +87,60 @@ def write(
         _replace_folder(local_path(address).rstrip("/"), all_into)
     else:
         _write_remote(address, storage_options or {}, all_into)
+
+
+def extend(
+    refs: Contents | References,
+    target: str | os.PathLike[str],
+    partitions: Mapping[str, Iterable[int]],
+    *,
+    record_size: int,
+    compression: str = "zstd",
+    storage_options: Mapping[str, Any] | None = None,
+) -> None:
+    """Write some partitions of a set anew, then its header: each at once, in this order.
+
+    Parameters
+    ----------
+    refs
+        The set as it shall be. Wherever a chunk of the set that is there has another place in this one, its
+        values must be the same.
+    partitions
+        Numbers of the partitions to write, by path of the array.
+    record_size : int
+        As the set that is there has it.
+
+    Notes
+    -----
+    A reader sees the old set or the new one, never a mixture. The header alone says how many chunks there
+    are: who read the old one looks at rows that mean the same in partitions of either age, and who reads the
+    new one finds all its partitions written. An interruption before the header leaves the old set as it was.
+    """
+    contents, address = contents_of(refs), os.fspath(target).rstrip("/")
+    folder = target_folder(address)
+    for path, numbers in partitions.items():
+        table = contents.tables[path]
+        for block in numbers:
+            ids = np.arange(
+                block * record_size, min((block + 1) * record_size, table.nchunks), dtype=np.int64
+            )
+            key = partition_key(path, block)
+            data = _encode(table.locate(ids), record_size, compression, folder, address, key)
+            _put_one(address, key, data, storage_options)
+    _put_one(address, HEADER, _header(contents, record_size), storage_options)
+
+
+def _put_one(
+    address: str, key: str, data: bytes | memoryview, storage_options: Mapping[str, Any] | None
+) -> None:
+    where = f"{address}/{key}"
+    try:
+        if is_local(address):
+            os.makedirs(os.path.dirname(local_path(where)), exist_ok=True)
+        with atomic(where, storage_options) as file:
+            file.write(data)
+    except OSError as err:
+        raise StoreError(where, f"cannot be written: {err.strerror or err}") from err
 
 
 def _write_partitions(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from zaro.references.stats import ArrayStats
     from zaro.references.writing import Progress
 
-__all__ = ["ArrayReferences", "References"]
+__all__ = ["ArrayReferences", "References", "format_of"]
 
 Format = Literal["json", "parquet", "generator"]
 
@@ -49,7 +49,7 @@ class ArrayReferences:
     table: Table
 
 
-def _format_of(address: str) -> str:
+def format_of(address: str) -> str:
     """Format of an existing set, as fsspec tells them apart: a folder is Parquet."""
     name = address.rstrip("/").lower()
     if ".json" in os.path.basename(name):
@@ -132,7 +132,7 @@ class References(Mapping[str, "Reference"]):
         if is_local(address):
             ending = "/" if address.endswith("/") else ""
             address = os.path.abspath(os.path.expanduser(local_path(address))) + ending
-        module = import_module(FORMATS[_format_of(address)])
+        module = import_module(FORMATS[format_of(address)])
         # with a protocol of their own, references without one are no paths beside the document
         elsewhere = options.remote_protocol not in (None, "file", "local")
         contents = module.read(address, options=options, folder=None if elsewhere else folder_of(address))
@@ -212,7 +212,7 @@ class References(Mapping[str, "Reference"]):
             The target cannot be written, or is something else than references.
         """
         name = os.fspath(target)
-        chosen = format or _format_of(name)
+        chosen = format or format_of(name)
         if chosen not in FORMATS:
             raise ValueError(f"format={format!r}; there are {', '.join(FORMATS)}")
         write = import_module(WRITERS.get(chosen, FORMATS[chosen])).write

@@ -16,6 +16,7 @@ from typing import Any
 from zaro.errors import StoreNotFoundError, ZaroError
 from zaro.references.files import FileTable, is_local, local_path
 from zaro.references.set import References
+from zaro.scan.append import append
 from zaro.scan.combine import concat, merge
 from zaro.scan.open import scan
 from zaro.scan.settings import Settings
@@ -58,6 +59,7 @@ def scan_many(
     dims: Sequence[str] | None = None,
     coords: Mapping[str, Any] | None = None,
     sort: bool = False,
+    behind: bool = False,
     jobs: int | None = None,
     dask: str | None = None,
     allow_failures: bool = False,
@@ -75,6 +77,8 @@ def scan_many(
         Dimensions to join along; without them the files are merged.
     coords, sort
         As `zaro.concat`.
+    behind : bool
+        Join them behind the set that is there, as `zaro.append`.
     jobs : int, optional
         Processes; one for each core by default.
     dask : str, optional
@@ -113,9 +117,16 @@ def scan_many(
     failures = {url: failures[url] for url in urls if url in failures}
     good = [url for url in urls if url not in failures]
     if good and (allow_failures or not failures):
-        refs = _join([parts[url] for url in good], good, dims, coords, sort)
-        _spell(refs, Settings(relative_to=None if relative_to is None else os.fspath(relative_to)))
-        refs.save(target)
+        found = [parts[url] for url in good]
+        if behind:
+            sets = [_bare(part) for part in found]
+            append(
+                target, sets, *(dims or ()), coords=coords, sort=sort, labels=good, relative_to=relative_to
+            )
+        else:
+            refs = _join(found, good, dims, coords, sort)
+            _spell(refs, Settings(relative_to=None if relative_to is None else os.fspath(relative_to)))
+            refs.save(target)
         shutil.rmtree(folder)
     return failures
 
