@@ -110,10 +110,18 @@ def plan_axes(metadata: ArrayMetadata, picks: tuple[Pick, ...]) -> Plan:
 
 def longest_axis(metadata: ArrayMetadata, picks: tuple[Pick, ...]) -> int | None:
     """Axis along which most chunks are touched, where they are too many to be planned at once; else None."""
-    touched = [min(pick.count, n) for pick, n in zip(picks, metadata.grid, strict=True)]
+    touched = [_touched(metadata, d, pick) for d, pick in enumerate(picks)]
     if math.prod(touched) <= config.TASKS_AT_ONCE:
         return None
     return max(range(len(touched)), key=touched.__getitem__)
+
+
+def _touched(metadata: ArrayMetadata, d: int, pick: Pick) -> int:
+    """Chunks that a pick touches along axis `d`, at most."""
+    most = min(pick.count, metadata.grid[d])
+    if isinstance(pick, Listed) or metadata.edges is not None:
+        return most
+    return min(most, (pick.count - 1) * abs(pick.step) // max(metadata.chunks[d], 1) + 2)
 
 
 def halves(pick: Pick) -> tuple[Pick, Pick]:
