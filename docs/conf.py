@@ -74,4 +74,5 @@ if "ZARO_DOCS_DATA" not in os.environ:
     os.environ["ZARO_DOCS_DATA"] = str(_make_data())
 os.environ["ZARO_DOCS"] = str(Path(__file__).parent)
 os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+os.environ["TTY_COMPATIBLE"] = "0"  # commands draw no progress bars into pages
 os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
