@@ -27,6 +27,7 @@ import numpy as np
 import limit
 from benchmarks.data import Case, field, write_store
 from benchmarks.engines import HDF5, PACKAGES, ZARR
+from machine import record
 
 CODECS = (("none", "v3"), ("zstd", "v3"), ("blosc", "v3"), ("blosc", "v2"), ("zlib", "v2"))
 CASES = [
@@ -190,8 +191,10 @@ def main():
             shown = [name for name in options.engines if name in engines or name == LIMIT]
             print("\n".join(table(part, shown)), end="\n\n")
     if options.json:
-        figures = [{"case": str(case), "seconds": times} for case, times in rows]
-        options.json.write_text(json.dumps(figures, indent=1))
+        about = record([PACKAGES.get(engine, engine) for engine in options.engines if engine != LIMIT])
+        about |= {name: getattr(options, name) for name in ("mbytes", "threads", "repeat", "select")}
+        cases = [{"case": str(case), "seconds": times} for case, times in rows]
+        options.json.write_text(json.dumps({**about, "cases": cases}, indent=1))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ project_copyright = "the zaro developers"
 release = version = metadata.version("zaro")
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
-exclude_patterns = ["_build", "conda", "vectors", "figures"]
+exclude_patterns = ["_build", "conda", "vectors"]
 suppress_warnings = ["toc.not_readable"]  # a page that another checkout lacks is no mistake
 nitpicky = False
 
@@ -34,6 +34,7 @@ nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_execution_timeout = 120
 nb_merge_streams = True
+nb_render_markdown_format = "gfm"
 nb_mime_priority_overrides = [("html", "text/html", 10)]
 
 autodoc_typehints = "none"  # signatures show them; the docstrings say what they mean
@@ -44,8 +45,7 @@ default_role = "code"
 add_module_names = False
 
 html_theme = "pydata_sphinx_theme"
-html_title = f"zaro {release}"
-html_static_path = ["_static"]
+html_title = f"zaro {release.partition('+')[0]}"
 html_show_sourcelink = False
 html_theme_options = {
     "navigation_with_keys": False,

@@ -57,12 +57,34 @@ class _Node:
         return self._metadata.attributes
 
     def find(self, path: str) -> Array | Group | None:
-        """Node at a path from the root of this node's target, wherever this one lies; None if none."""
+        """Find a node of the same target.
+
+        Parameters
+        ----------
+        path : str
+            From the root of the target, wherever this node lies.
+
+        Returns
+        -------
+        Array, Group or None
+            None where nothing lies there.
+
+        Raises
+        ------
+        MetadataError
+            Its document is broken.
+        """
         metadata = read_metadata(self._opened.document, path)
         return None if metadata is None else _made(self._target, path, self._options, self._opened, metadata)
 
     def document(self) -> dict[str, Any]:
-        """The metadata document as it is stored; of v2 what v3 would say: kind, attributes and shape."""
+        """Give the metadata document as it is stored; of v2 what v3 would say: kind, attributes and shape.
+
+        Returns
+        -------
+        dict
+            Members of the document; the caller's own.
+        """
         if self._metadata.zarr_format == 3:
             key = f"{self._path}/zarr.json".lstrip("/")
             source = self._opened.document(key)
@@ -262,7 +284,18 @@ class Array(_Node):
         Returns
         -------
         Located
-            Columns `file_id` (-1 absent, -2 inline), `offset`, `length` (bytes; -1 whole file), and `files`.
+            Columns of n rows: `file_id` (int32; -1 absent, -2 inline), `offset` and `length` (int64, bytes;
+            length -1 for a whole file), and `files`, the table that `file_id` counts in.
+
+        Raises
+        ------
+        SelectionError
+            An id is none of the chunk grid's.
+
+        Notes
+        -----
+        Constant time for each id in columns, a binary search in generators. Parquet partitions that the ids
+        lie in are read.
         """
         wanted = np.ascontiguousarray(ids, dtype=np.int64).reshape(-1)
         nchunks = self._source.metadata.nchunks
@@ -272,7 +305,23 @@ class Array(_Node):
         return self._source.table.locate(wanted)
 
     def explain(self, key_or_index: str | tuple[int, ...]) -> str:
-        """Say in one line where a chunk lies: `chunk 0.5.3 of sst: bytes 20480+4000 of a.nc`."""
+        """Say in one line where a chunk lies: `chunk 0.5.3 of sst: bytes 20480+4000 of a.nc`.
+
+        Parameters
+        ----------
+        key_or_index : str or tuple of int
+            Key, with or without the array's path, or position in the chunk grid.
+
+        Returns
+        -------
+        str
+            File, first byte and length in bytes; or that the chunk is absent, and what it reads as.
+
+        Raises
+        ------
+        SelectionError
+            It is no chunk of this array.
+        """
         encoding, grid = self._metadata.key_encoding, self._source.metadata.grid
         if isinstance(key_or_index, str):
             index = encoding.index(key_or_index.removeprefix(f"{self._path}/"), grid)
@@ -427,25 +476,54 @@ class Group(_Node, Mapping[str, "Array | Group"]):
         return self is other
 
     def names(self) -> Iterable[str]:
-        """Names directly below, of nodes and perhaps of other things; reads no metadata."""
+        """List names directly below, of nodes and perhaps of other things; reads no metadata.
+
+        Raises
+        ------
+        StoreError
+            The store cannot list, as a plain web server.
+        """
         return self._opened.names(self._path)
 
     def children(self) -> Iterator[Array | Group]:
-        """The nodes directly below, by name; reads the metadata of each once."""
+        """Walk the nodes directly below, by name; reads the metadata of each once.
+
+        Yields
+        ------
+        Array or Group
+
+        Raises
+        ------
+        StoreError
+            The store cannot list.
+        MetadataError
+            A document is broken.
+        """
         for name in self.names():
             node = self.find(f"{self._path}/{name}".strip("/"))
             if node is not None:
                 yield node
 
     def nodes(self) -> Iterator[Array | Group]:
-        """Every node below this group, depth first, by name."""
+        """Walk every node below this group, depth first, by name; raises as `children`.
+
+        Yields
+        ------
+        Array or Group
+        """
         for node in self.children():
             yield node
             if isinstance(node, Group):
                 yield from node.nodes()
 
     def tree(self) -> str:
-        """Draw everything below this group, a line for each node."""
+        """Draw everything below this group, a line for each node; raises as `children`.
+
+        Returns
+        -------
+        str
+            Arrays are shown with shape and type.
+        """
         return "\n".join([self.path or "/", *_branches(self, "")])
 
     def __repr__(self) -> str:
@@ -531,10 +609,22 @@ def open_node(target: Any, path: str = "", **options: Any) -> Array | Group:
 def list_nodes(target: Any, **options: Any) -> dict[str, str]:
     """List every node of a target.
 
+    Parameters
+    ----------
+    target, **options
+        As for `zaro.open`.
+
     Returns
     -------
     dict of str to str
         From path (`/` for the root) to `"array"` or `"group"`, depth first.
+
+    Raises
+    ------
+    StoreError
+        The target cannot be reached, or cannot list what it holds.
+    MetadataError
+        A metadata document is broken.
     """
     root = open_node(target, **options)
     if isinstance(root, Array):
@@ -545,19 +635,53 @@ def list_nodes(target: Any, **options: Any) -> dict[str, str]:
 
 
 def metadata_of(target: Any, path: str = "", **options: Any) -> NodeMetadata:
-    """Read the typed metadata of one node; parameters and errors as `zaro.open`."""
+    """Read the typed metadata of one node.
+
+    Parameters
+    ----------
+    target, path, **options
+        As for `zaro.open`.
+
+    Returns
+    -------
+    ArrayMetadata or GroupMetadata
+        The same classes for Zarr 2 and 3.
+
+    Raises
+    ------
+    NodeNotFoundError, StoreError, MetadataError
+        As `zaro.open`.
+    """
     return open_node(target, path, **options).metadata
 
 
 def read_node(
     target: Any, path: str = "", selection: Any = ..., *, out: NDArray[Any] | None = None, **options: Any
 ) -> NDArray[Any]:
-    """Read a selection of one array; parameters and errors as `zaro.open` and `Array.read`.
+    """Read a selection of one array.
+
+    Parameters
+    ----------
+    target, path, **options
+        As for `zaro.open`.
+    selection
+        Integers, slices, an ellipsis, lists and masks, as in `array[selection]`.
+    out : ndarray, optional
+        Receives the result: of its shape and the array's dtype, any strides.
+
+    Returns
+    -------
+    ndarray
+        Values as they are stored; `out` itself where given.
 
     Raises
     ------
     MetadataError
-        The node is a group.
+        The node is a group, or its document is broken.
+    NodeNotFoundError, StoreError
+        As `zaro.open`.
+    SelectionError, ChunkError
+        As `Array.read`.
     """
     node = open_node(target, path, **options)
     if isinstance(node, Group):

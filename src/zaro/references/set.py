@@ -100,6 +100,12 @@ class References(Mapping[str, "Reference"]):
         storage_options, remote_protocol, remote_options, allow_targets, missing, timeout
             As everywhere, see `zaro.options.Options`. All but the first are for whoever reads the files.
 
+        Returns
+        -------
+        refs : References
+            JSON is read whole; of Parquet only the metadata, partitions when they are asked for; of
+            generators the exceptions.
+
         Raises
         ------
         ReferenceSetError
@@ -161,7 +167,27 @@ class References(Mapping[str, "Reference"]):
         return MappingProxyType(self.contents.metadata)
 
     def locate(self, path: str, ids: ArrayLike) -> Located:
-        """Where chunks `ids` of the array at `path` lie."""
+        """Find where chunks of one array lie.
+
+        Parameters
+        ----------
+        path : str
+            The array; "" is the root.
+        ids : (n,) integers
+            Chunks, counted from 0 in C order of the chunk grid.
+
+        Returns
+        -------
+        Located
+            As `Array.locate`.
+
+        Raises
+        ------
+        KeyError
+            There is no such array.
+        IndexError
+            An id is none of its grid's.
+        """
         table = self.contents.tables[path]
         wanted = np.asarray(ids, np.int64).reshape(-1)
         if len(wanted) and not 0 <= wanted.min() <= wanted.max() < table.nchunks:
@@ -182,7 +208,18 @@ class References(Mapping[str, "Reference"]):
         return stats(self.contents, progress)
 
     def explain(self, key: str) -> str:
-        """Say in a sentence where a key leads, whether it exists or not."""
+        """Say in a sentence where a key leads, whether it exists or not.
+
+        Parameters
+        ----------
+        key : str
+            Any key: of a chunk, of a metadata document, or one that is not in the set.
+
+        Returns
+        -------
+        str
+            File and bytes; or what is missing: the array, or the place in its grid.
+        """
         return explain(self.contents, key)
 
     def save(
