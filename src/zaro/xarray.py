@@ -20,7 +20,7 @@ import xarray
 from xarray import Dataset, DataTree, Variable
 from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
-from xarray.backends.zarr import FillValueCoder
+from xarray.backends.zarr import FillValueCoder, ZarrArrayWrapper
 from xarray.core import indexing
 from xarray.core.utils import FrozenDict, emit_user_level_warning
 
@@ -41,6 +41,8 @@ __all__ = [
 
 _DIMENSIONS = "_ARRAY_DIMENSIONS"
 _REFERENCE_ENDINGS = (".json", ".json.gz", ".json.zst", ".json.zstd", ".parq", ".parquet")
+# whether this xarray leaves NumPy's own strings as they are
+_KEEPS_STRINGS = hasattr(ZarrArrayWrapper, "_preserve_string_dtype")
 _NOT_CONSOLIDATED = (
     "Failed to open Zarr store with consolidated metadata, but successfully read with non-consolidated "
     "metadata: each node costs a request of its own. Consolidate the metadata with "
@@ -118,6 +120,8 @@ def variable(array: Array, dims: tuple[str, ...] | None = None) -> Variable:
         "preferred_chunks": dict(zip(dims, array.chunks, strict=True)),
         **_codec_encoding(array),
     }
+    if array.dtype.kind == "T" and _KEEPS_STRINGS:
+        encoding["dtype"] = array.dtype
     if array.metadata.zarr_format == 2:
         if array.fill_value is not None:
             attrs["_FillValue"] = array.fill_value
@@ -152,7 +156,7 @@ def _codec_encoding(array: Array) -> dict[str, Any]:
             "shards": None,
         }
     written = [{"name": codec.name, "configuration": dict(codec.configuration)} for codec in codecs]
-    return {"shards": array.shards, **_zarr_codecs(json.dumps(written), array.dtype.itemsize == 1)}
+    return {"shards": array.shards, **_zarr_codecs(json.dumps(written), array.dtype.byteorder == "|")}
 
 
 @functools.lru_cache(maxsize=256)
