@@ -13,12 +13,12 @@ from typing import Generic, TypeVar
 
 __all__ = ["Openings", "crc_of", "state_of"]
 
-Opened = TypeVar("Opened")
+_Opened = TypeVar("_Opened")
 _DOCUMENTS = ("zarr.json", ".zmetadata", ".zgroup", ".zarray", ".zattrs")
 _SMALL = 1 << 20  # bytes of a file that are looked at, beside its size and time
 
 
-class Openings(Generic[Opened]):
+class Openings(Generic[_Opened]):
     """Opened things by what and in which state they were: shared while alive, and the last few kept.
 
     Parameters
@@ -28,8 +28,8 @@ class Openings(Generic[Opened]):
     """
 
     def __init__(self, kept: int) -> None:
-        self._most, self._kept = kept, OrderedDict[Hashable, Opened]()
-        self._alive: weakref.WeakValueDictionary[Hashable, Opened] = weakref.WeakValueDictionary()
+        self._most, self._kept = kept, OrderedDict[Hashable, _Opened]()
+        self._alive: weakref.WeakValueDictionary[Hashable, _Opened] = weakref.WeakValueDictionary()
         self._reset_locks()
         os.register_at_fork(after_in_child=self._reset_locks)
 
@@ -37,12 +37,12 @@ class Openings(Generic[Opened]):
         """A child that was forked while a thread held a lock would wait for it forever."""
         self._lock, self._making = threading.Lock(), dict[Hashable, threading.Lock]()
 
-    def note(self, key: Hashable, opened: Opened) -> None:
+    def note(self, key: Hashable, opened: _Opened) -> None:
         """Remember what is open, as long as somebody holds it."""
         with self._lock:
             self._alive.setdefault(key, opened)
 
-    def again(self, key: Hashable, make: Callable[[], Opened]) -> Opened:
+    def again(self, key: Hashable, make: Callable[[], _Opened]) -> _Opened:
         """Give what is open under a key; else make it, once however many threads ask."""
         with self._lock:
             found = self._find(key)
@@ -61,7 +61,7 @@ class Openings(Generic[Opened]):
                         self._kept.popitem(last=False)
         return found
 
-    def _find(self, key: Hashable) -> Opened | None:
+    def _find(self, key: Hashable) -> _Opened | None:
         found = self._alive.get(key)
         if found is not None and key in self._kept:
             self._kept.move_to_end(key)

@@ -234,7 +234,7 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         use_cftime: bool | None = None,
         decode_timedelta: bool | None = None,
         group: str | None = None,
-        consolidated: bool | None | Literal["as found"] = "as found",
+        consolidated: bool | Literal["as found"] | None = "as found",
         zarr_format: int | None = None,
         mode: Literal["r"] = "r",
         use_zarr_fill_value_as_mask: bool | None = None,
@@ -303,7 +303,7 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         use_cftime: bool | None = None,
         decode_timedelta: bool | None = None,
         group: str | None = None,
-        consolidated: bool | None | Literal["as found"] = None,
+        consolidated: bool | Literal["as found"] | None = None,
         zarr_format: int | None = None,
         mode: Literal["r"] = "r",
         storage_options: Mapping[str, Any] | None = None,
@@ -352,7 +352,7 @@ def _check_mode(mode: str) -> None:
         raise ValueError(f"mode={mode!r}; zaro only reads: open with mode='r', write with engine='zarr'")
 
 
-def _check_consolidated(node: Array | Group, asked: bool | None | str) -> None:
+def _check_consolidated(node: Array | Group, asked: bool | str | None) -> None:
     """Answer what a caller asked about consolidated metadata."""
     if node.is_consolidated or asked is False or asked == "as found":
         return
