@@ -1,4 +1,4 @@
-"""What other libraries call a store, as a target and options of zaro's: told by names, importing none of them."""
+"""What other libraries call a store, as a target and options of zaro's. Imports none of them."""
 
 from __future__ import annotations
 

@@ -139,7 +139,8 @@ def dimension_names(array: Array) -> tuple[str, ...]:
     if len(names) != array.ndim:
         where = "zarr.json" if array.metadata.zarr_format == 3 else ".zattrs"
         member = "dimension_names" if array.metadata.zarr_format == 3 else _DIMENSIONS
-        reason = f"has {len(names)} names for {array.ndim} dimensions, not enough for xarray to determine variable dimensions"
+        found = f"has {len(names)} names for {array.ndim} dimensions"
+        reason = f"{found}, not enough for xarray to determine variable dimensions"
         raise DimensionNamesError(f"{array.path}/{where}", member, reason)
     return names
 

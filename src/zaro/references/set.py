@@ -147,7 +147,7 @@ class References(Mapping[str, "Reference"]):
 
     @cached_property
     def state(self) -> str:
-        """Differs where the set has changed: of a local one size and time, else a sum over what is in memory."""
+        """Differs where the set has changed: of a local one size and time, else a sum over its columns."""
         return digest(self.contents) if self._state is None else self._state
 
     def __reduce__(self) -> tuple[Any, ...]:
