@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zaro import config
 from zaro.codecs.chain import Chain, compile_chain
-from zaro.detect import Opened, detect
+from zaro.detect import Opened, detect, detect_again, note
 from zaro.errors import MetadataError, NodeNotFoundError, SelectionError, StoreError, UnsupportedError
 from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
 from zaro.metadata import read_node as read_metadata
@@ -22,6 +23,7 @@ from zaro.options import Options
 from zaro.plan.chunks import halves, longest_axis, plan_axes, plan_points
 from zaro.plan.selection import Pick, Points, basic, fields, is_list, orthogonal, points
 from zaro.read import Source, check_output, read
+from zaro.references.files import is_local, local_path
 from zaro.references.shard import open_shards
 from zaro.references.table import ABSENT, INLINE, Located
 
@@ -55,6 +57,11 @@ class _Node:
     def attrs(self) -> dict[str, Any]:
         """Attributes, as the document has them."""
         return self._metadata.attributes
+
+    @property
+    def is_consolidated(self) -> bool:
+        """Whether the documents of all nodes came together: of references, and of a consolidated store."""
+        return self._opened.is_consolidated
 
     def find(self, path: str) -> Array | Group | None:
         """Find a node of the same target.
@@ -95,10 +102,24 @@ class _Node:
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._target, self._path, self._options)
+        target = self._portable()
+        note(target, self._options, self._opened)
+        return _reopen, (target, self._path, self._options, self._opened.state)
+
+    def _portable(self) -> Any:
+        """The target for another process, which may work in another folder; of a dict its columns."""
+        target = self._target
+        if isinstance(target, Mapping) and self._opened.references is not None:
+            return self._opened.references
+        if isinstance(target, (str, os.PathLike)):
+            target = os.fspath(target)
+            return os.path.abspath(os.path.expanduser(local_path(target))) if is_local(target) else target
+        return target
 
     def __dask_tokenize__(self) -> Any:
-        return type(self).__name__, self._target, self._path, self._options
+        # a path and a state rather than contents: the same for all who open the same
+        state, metadata = self._opened.state, repr(self._metadata)
+        return type(self).__name__, self._portable(), self._path, self._options, state, metadata
 
 
 class Array(_Node):
@@ -563,8 +584,8 @@ def _made(target: Any, path: str, options: Options, opened: Opened, metadata: No
     return kind(target, path, options, opened, metadata)
 
 
-def _reopen(target: Any, path: str, options: Options) -> Array | Group:
-    return _node(target, path, options, detect(target, options))
+def _reopen(target: Any, path: str, options: Options, state: str) -> Array | Group:
+    return _node(target, path, options, detect_again(target, options, state))
 
 
 def open_node(target: Any, path: str = "", **options: Any) -> Array | Group:
@@ -577,8 +598,8 @@ def open_node(target: Any, path: str = "", **options: Any) -> Array | Group:
     path : str
         Node below the root, as `ocean/sst`.
     **options
-        `storage_options`, `remote_protocol`, `remote_options`, `allow_targets`, `missing`, `timeout`;
-        see `zaro.options.Options`.
+        `storage_options`, `remote_protocol`, `remote_options`, `allow_targets`, `missing`, `timeout`,
+        `consolidated`; see `zaro.options.Options`.
 
     Returns
     -------
