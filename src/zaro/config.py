@@ -28,6 +28,7 @@ __all__ = [
     "STORED",
     "STORED_IN_MEMORY",
     "TASKS_AT_ONCE",
+    "UNTOLD",
     "memory",
     "set_threads",
     "threads",
@@ -47,7 +48,9 @@ TASKS_AT_ONCE = 1 << 19
 """Chunks that are planned at a time; a read of more is done in parts."""
 
 DOCUMENT = 4 << 30
-"""Bytes that a document from a server may have."""
+"""Bytes that a reference document from a server may have."""
+UNTOLD = 8 << 20
+"""Bytes that a metadata document from a server may have that does not tell its length."""
 METADATA = 256 << 20
 """Bytes that one metadata document of a store may have."""
 PARTITION = 1 << 30

@@ -103,15 +103,21 @@ class NodeNotFoundError(ZaroError, KeyError, FileNotFoundError):
 
 
 class MetadataError(ZaroError, ValueError):
-    """A metadata document is broken: which `document`, which `member`, for what `reason`."""
+    """A metadata document is broken: which `document` of which `target`, which `member`, for what `reason`."""
 
     def __init__(self, document: str, member: str, reason: str) -> None:
         super().__init__(reason)
         self.document, self.member, self.reason = document, member, reason
+        self.target = ""
 
     def __str__(self) -> str:
         where = f"{_cut(self.document)}: {_cut(self.member)}" if self.member else f"{_cut(self.document)}:"
-        return f"{where} {_cut(self.reason)}"
+        return f"{_cut(self.target)}: {where} {_cut(self.reason)}".removeprefix(": ")
+
+    def of(self, target: str) -> MetadataError:
+        """Say in which target the document stands, unless that was said."""
+        self.target = self.target or target
+        return self
 
 
 class UnsupportedError(MetadataError):
