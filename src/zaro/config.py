@@ -49,7 +49,7 @@ TASKS_AT_ONCE = 1 << 19
 
 DOCUMENT = 4 << 30
 """Bytes that a reference document from a server may have."""
-UNTOLD = 8 << 20
+UNTOLD = 4 << 20
 """Bytes that a metadata document from a server may have that does not tell its length."""
 METADATA = 256 << 20
 """Bytes that one metadata document of a store may have."""
@@ -61,7 +61,7 @@ PARTITION_RATIO = 100
 """Beyond `PARTITION_PAGES`: bytes that they may unpack to, for each byte of the partition; and 64 for each row."""
 DOCUMENT_TEXT = 32 << 20
 """Bytes that a compressed document may always unpack to."""
-DOCUMENT_RATIO = 100
+DOCUMENT_RATIO = 50
 """Beyond `DOCUMENT_TEXT`: bytes that a compressed document may unpack to, for each byte that it has."""
 DOCUMENT_ENTRY = 16 << 20
 """Bytes that one entry of a compressed document may always have."""

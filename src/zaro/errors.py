@@ -64,9 +64,10 @@ __all__ = [
 _LONGEST = 400  # characters of one part of a message: names come from files, and may be of any length
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, times: int = 1) -> str:
     """Shorten what a hostile name has made long; both ends tell."""
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}...{text[-_LONGEST // 4 :]}"
+    longest = times * _LONGEST
+    return text if len(text) <= longest else f"{text[: longest // 2]}...{text[-longest // 4 :]}"
 
 
 def _rebuild(kind: type[ZaroError], args: tuple[Any, ...], facts: dict[str, Any]) -> ZaroError:
@@ -112,7 +113,7 @@ class MetadataError(ZaroError, ValueError):
 
     def __str__(self) -> str:
         where = f"{_cut(self.document)}: {_cut(self.member)}" if self.member else f"{_cut(self.document)}:"
-        return f"{_cut(self.target)}: {where} {_cut(self.reason)}".removeprefix(": ")
+        return f"{where} {_cut(self.reason)}" + (f" (in {_cut(self.target)})" if self.target else "")
 
     def of(self, target: str) -> MetadataError:
         """Say in which target the document stands, unless that was said."""
@@ -256,7 +257,8 @@ class XGroupError(ZaroError, ValueError):
         self.array, self.place, self.reason = array, place, reason
 
     def __str__(self) -> str:
-        return ": ".join(_cut(part) for part in (self.array, self.place, self.reason) if part)
+        # the reason tells of every place that was tried
+        return ": ".join(_cut(part, 10) for part in (self.array, self.place, self.reason) if part)
 
 
 class XGroupReferenceError(XGroupError, KeyError, FileNotFoundError):

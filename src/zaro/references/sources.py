@@ -37,7 +37,36 @@ def _no_wait(path: str, flags: int) -> int:
 def _open_file(address: str, storage_options: Mapping[str, Any], timeout: float) -> IO[bytes]:
     if is_local(address):
         return open(local_path(address), "rb", buffering=0, opener=_no_wait)
-    return io.BytesIO(read_url(address, storage_options, timeout, most=config.DOCUMENT))
+    return cast("IO[bytes]", _Held(read_url(address, storage_options, timeout, most=config.DOCUMENT)))
+
+
+class _Held(io.RawIOBase):
+    """Bytes in memory, to be read without a copy of them all."""
+
+    def __init__(self, data: bytes | bytearray | memoryview) -> None:
+        super().__init__()
+        self._data, self._at = memoryview(data), 0
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Tell that any place can be gone to."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place."""
+        begin = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: len(self._data)}[whence]
+        self._at = max(0, min(begin + offset, len(self._data)))
+        return self._at
+
+    def readinto(self, room: Any) -> int:
+        """Read what fits."""
+        part = self._data[self._at : self._at + len(room)]
+        room[: len(part)] = part
+        self._at += len(part)
+        return len(part)
 
 
 class Unpacked(io.RawIOBase):

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
+from zaro import config
 from zaro.errors import StoreError, StoreForbiddenError
 from zaro.stores.attempts import Passing
 from zaro.stores.base import Bytes
@@ -44,6 +45,14 @@ class Answer:
     def compressed(self) -> bool:
         """Whether the body is compressed on its way."""
         return self.headers.get("content-encoding", "identity") not in ("", "identity", "aws-chunked")
+
+    @property
+    def unpacked_most(self) -> int | None:
+        """Bytes that the body may unpack to, where it is compressed on its way."""
+        packed = self.headers.get("content-length", "")
+        if not self.compressed:
+            return None
+        return max(config.DOCUMENT_TEXT, config.DOCUMENT_RATIO * int(packed if packed.isdigit() else 0))
 
     @property
     def tag(self) -> str | None:
@@ -111,7 +120,8 @@ async def read_whole(ask: Ask, most: int | None, untold: int | None = None) -> B
     async with ask(None) as answer:
         if answer.partial:
             raise StoreError(answer.url, "the whole was asked for, the answer is a part")
-        most = untold if answer.size is None and untold is not None else most
+        if answer.size is None:
+            most = min((one for one in (most, untold, answer.unpacked_most) if one is not None), default=None)
         async for part in answer.parts:
             if not found:
                 _refuse_page(answer, part)
