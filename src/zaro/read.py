@@ -196,7 +196,9 @@ def check_output(out: NDArray[Any], shape: tuple[int, ...], dtype: np.dtype[Any]
     SelectionError
     """
     if out.shape != shape or out.dtype != dtype:
-        raise SelectionError(f"out has shape {out.shape} and type {out.dtype}; {shape} and {dtype} are needed")
+        raise SelectionError(
+            f"out has shape {out.shape} and type {out.dtype}; {shape} and {dtype} are needed"
+        )
     if not out.flags.writeable:
         raise SelectionError("out is read-only")
 

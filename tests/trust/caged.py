@@ -123,7 +123,11 @@ def serve() -> None:
     for line in sys.stdin:
         asked = json.loads(line)
         case, folder, address = cases[asked["name"]], Path(asked["folder"]), asked["address"]
-        made = None if case.make is nothing else _fork(lambda c=case, f=folder: c.make(f) and None, FIXTURE_SECONDS)
+        made = (
+            None
+            if case.make is nothing
+            else _fork(lambda c=case, f=folder: c.make(f) and None, FIXTURE_SECONDS)
+        )
         if made is not None:
             found = {"what": "crash", "text": f"its material could not be made: {made}"}
         else:

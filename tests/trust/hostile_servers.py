@@ -89,19 +89,33 @@ class Handler(http_server.Handler):
 def published(folder: Path) -> Iterator[str]:
     """Publish good material; below the name of each fault, with that fault."""
     root = folder / "good"
-    write_json(root / "store" / ".zmetadata", {"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}, "x/.zarray": ARRAY}})
+    write_json(
+        root / "store" / ".zmetadata",
+        {"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}, "x/.zarray": ARRAY}},
+    )
     for k in (0, 1):
         (root / "store" / "x").mkdir(exist_ok=True)
         VALUES[4 * k : 4 * k + 4].tofile(root / "store" / "x" / f"{k}")
     VALUES.tofile(root / "data.bin")
-    refs = {".zgroup": '{"zarr_format":2}', "x/.zarray": json.dumps(ARRAY), "x/0": ["data.bin", 0, 16], "x/1": ["data.bin", 16, 16]}
+    refs = {
+        ".zgroup": '{"zarr_format":2}',
+        "x/.zarray": json.dumps(ARRAY),
+        "x/0": ["data.bin", 0, 16],
+        "x/1": ["data.bin", 16, 16],
+    }
     write_json(root / "refs.json", refs)
     write_json(root / "local.json", {**refs, "x/0": ["file:///etc/passwd", 0, 16]})
     write_json(root / "climbs.json", {**refs, "x/0": ["../../../../../etc/passwd", 0, 16]})
     write_json(root / "plain.json", {**refs, "x/0": ["/etc/passwd", 0, 16]})
     write_json(root / "chain.json", {**refs, "x/0": ["simplecache::file:///etc/passwd", 0, 16]})
     write_json(root / "reference.json", {**refs, "x/0": ["reference://x::file:///etc/passwd", 0, 16]})
-    write_json(root / "environment.json", {**refs, "x/0": ["{{u}}$HOME${HOME}~", 0, 16], })
+    write_json(
+        root / "environment.json",
+        {
+            **refs,
+            "x/0": ["{{u}}$HOME${HOME}~", 0, 16],
+        },
+    )
     write_json(root / "zip.json", {**refs, "x/0": ["zip://x::/etc/passwd", 0, 16]})
     write_json(root / "memory.json", {**refs, "x/0": ["memory://x", 0, 16]})
     write_json(root / "metadata.json", {**refs, "x/.zarray": ["/etc/passwd"]})
@@ -136,7 +150,9 @@ def of_documents(path: str) -> bool:
     return not of_data(path)
 
 
-def read_at(name: str, expected: Any = VALUES, limit: int | None = None, **options: Any) -> Callable[[Path, str], None]:
+def read_at(
+    name: str, expected: Any = VALUES, limit: int | None = None, **options: Any
+) -> Callable[[Path, str], None]:
     def read(folder: Path, address: str) -> None:
         if limit is not None:
             zaro.config.DOCUMENT = limit
@@ -145,12 +161,32 @@ def read_at(name: str, expected: Any = VALUES, limit: int | None = None, **optio
     return read
 
 
-def case(label: str, fault: http_server.Fault, by_key: Promise, by_reference: Promise, *, times: int = 0, fails: Callable[[str], bool] = of_data, expected: Any = VALUES, zeros: bool = False, limit: int | None = None, **more: Any) -> None:
+def case(
+    label: str,
+    fault: http_server.Fault,
+    by_key: Promise,
+    by_reference: Promise,
+    *,
+    times: int = 0,
+    fails: Callable[[str], bool] = of_data,
+    expected: Any = VALUES,
+    zeros: bool = False,
+    limit: int | None = None,
+    **more: Any,
+) -> None:
     """Two cases of one fault: the chunks of a store, and a file that references point at."""
     name = f"f{len(FAULTS)}"
     FAULTS[name] = fails, fault, times
     CASES.append(Case(f"http, {label}, keys", nothing, read_at(f"{name}/store", expected), by_key, **more))
-    CASES.append(Case(f"http, {label}, references", nothing, read_at(f"{name}/refs.json", [0] * 8 if zeros else VALUES, limit), by_reference, **more))
+    CASES.append(
+        Case(
+            f"http, {label}, references",
+            nothing,
+            read_at(f"{name}/refs.json", [0] * 8 if zeros else VALUES, limit),
+            by_reference,
+            **more,
+        )
+    )
 
 
 KEY = error("ChunkError", "chunk 'x/", "127.0.0.1")  # whichever of the chunks is the first to fail
@@ -159,7 +195,12 @@ CASES.append(Case("http, as it should be, keys", nothing, read_at("good/store"),
 CASES.append(Case("http, as it should be, references", nothing, read_at("good/refs.json"), GOOD))
 for status in (400, 401, 403, 405, 409, 416, 418, 429, 451, 500, 501, 502, 503, 504, 520, 599, 299):
     words = (str(status),)
-    case(f"status {status}", ("status", status), error("ChunkError", "x/", *words), error("ChunkError", "x/", "data.bin", *words))
+    case(
+        f"status {status}",
+        ("status", status),
+        error("ChunkError", "x/", *words),
+        error("ChunkError", "x/", "data.bin", *words),
+    )
 for status in (404, 410):
     case(f"status {status}", ("status", status), GOOD, FILE, expected=FILL)
 for status in (408, 425, 429, 500, 502, 503, 504):
@@ -181,13 +222,42 @@ case("silence", ("silence", 30), KEY, FILE)
 case("silence, once", ("silence", 0.1), GOOD, GOOD, times=1)
 case("a drip", ("drip", 0.5), KEY, FILE)
 case("a body in pieces", ("chunked", 3), GOOD, GOOD)
-case("a login page", "login", error("ChunkError", "x/", "HTML"), error("ChunkError", "x/", "data.bin", "HTML"))
-case("a login page for documents", "login", error("ZaroError", "127.0.0.1", "HTML"), error("ZaroError", "127.0.0.1", "HTML"), fails=of_documents)
+case(
+    "a login page", "login", error("ChunkError", "x/", "HTML"), error("ChunkError", "x/", "data.bin", "HTML")
+)
+case(
+    "a login page for documents",
+    "login",
+    error("ZaroError", "127.0.0.1", "HTML"),
+    error("ZaroError", "127.0.0.1", "HTML"),
+    fails=of_documents,
+)
 case("redirects without end", ("redirect", "data.bin"), KEY, FILE)
-for to in ("file:///etc/passwd", "data:,hello", "ftp://127.0.0.1/x", "//", "http://", "http://127.0.0.1:1/x", "http://[::1", "gopher://x"):
+for to in (
+    "file:///etc/passwd",
+    "data:,hello",
+    "ftp://127.0.0.1/x",
+    "//",
+    "http://",
+    "http://127.0.0.1:1/x",
+    "http://[::1",
+    "gopher://x",
+):
     case(f"a redirect to {to}", ("redirect", to), KEY, FILE)
-case("a part of which nothing is said", ("unranged", None), KEY, error("ChunkError", "x/", "data.bin", "Content-Range"))
-for header in ("bytes */32", "bytes 0-0/32", "bytes 16-15/32", "bytes -1-5/32", "bytes 0-99999999999999999999/*", "x"):
+case(
+    "a part of which nothing is said",
+    ("unranged", None),
+    KEY,
+    error("ChunkError", "x/", "data.bin", "Content-Range"),
+)
+for header in (
+    "bytes */32",
+    "bytes 0-0/32",
+    "bytes 16-15/32",
+    "bytes -1-5/32",
+    "bytes 0-99999999999999999999/*",
+    "x",
+):
     case(f"a part {header!r}", ("unranged", header), KEY, FILE)
 case("a part of a file that is too short", ("unranged", "bytes 0-15/10"), KEY, FILE)
 case("parts in parts", "multipart", KEY, FILE)
@@ -196,24 +266,89 @@ case("no HTTP but text", ("garbage", b"SSH-2.0-OpenSSH_9.2\r\n"), KEY, FILE)
 case("an answer that breaks off in its head", ("garbage", b"HTTP/1.1 206 Partial"), KEY, FILE)
 case("a status of nonsense", ("garbage", b"HTTP/1.1 xyz OK\r\n\r\n"), KEY, FILE)
 case("a length below zero", ("garbage", b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n"), KEY, FILE)
-case("two lengths", ("garbage", b"HTTP/1.1 200 OK\r\nContent-Length: 16\r\nContent-Length: 17\r\n\r\n" + b"a" * 20), KEY, FILE)
+case(
+    "two lengths",
+    ("garbage", b"HTTP/1.1 200 OK\r\nContent-Length: 16\r\nContent-Length: 17\r\n\r\n" + b"a" * 20),
+    KEY,
+    FILE,
+)
 case("headers without end", ("headers", 10**4), KEY, FILE)
 case("a length of 2^60", ("promise", 2**60), KEY, FILE)
 # whoever ignores ranges and sends ones sends a file of ones
 case("a body without end", ("endless", bytes(4096)), KEY, GOOD, zeros=True)
-case("documents without end", ("endless", b" " * 4096), error("ZaroError", "127.0.0.1"), error("ZaroError", "127.0.0.1"), fails=of_documents, limit=16 << 20)
+case(
+    "documents without end",
+    ("endless", b" " * 4096),
+    error("ZaroError", "127.0.0.1"),
+    error("ZaroError", "127.0.0.1"),
+    fails=of_documents,
+    limit=16 << 20,
+)
 case("a bomb", ("bomb", 192 << 20), KEY, GOOD, zeros=True, seconds=20)
-case("documents that are bombs", ("bomb", 128 << 20), error("ZaroError", "127.0.0.1"), error("ZaroError", "127.0.0.1"), fails=of_documents, seconds=20)
+case(
+    "documents that are bombs",
+    ("bomb", 128 << 20),
+    error("ZaroError", "127.0.0.1"),
+    error("ZaroError", "127.0.0.1"),
+    fails=of_documents,
+    seconds=20,
+)
 
 # ---- documents from afar -----------------------------------------------------------------------
 
 AFAR = error("StoreError", "passwd", "allow_targets")
 for name in ("local", "plain", "chain", "zip"):
-    CASES.append(Case(f"from afar, {name}", nothing, read_at(f"good/{name}.json"), error("ZaroError", "passwd") if name == "plain" else AFAR))
-CASES.append(Case("from afar, a file system of references", nothing, read_at("good/reference.json"), error("ZaroError", "passwd")))
-CASES.append(Case("from afar, climbs", nothing, read_at("good/climbs.json"), error("ChunkError", "x/0", "/etc/passwd")))
-CASES.append(Case("from afar, memory", nothing, read_at("good/memory.json"), error("StoreError", "memory://x", "allow_targets")))
-CASES.append(Case("from afar, metadata", nothing, read_at("good/metadata.json"), error("ZaroError", "passwd")))
-CASES.append(Case("from afar, environment", nothing, read_at("good/environment.json"), error("ChunkError", "x/0", "$HOME${HOME}~")))
-CASES.append(Case("from afar, nothing allowed", nothing, read_at("good/refs.json", allow_targets=()), error("StoreError", "data.bin", "allow_targets")))
-CASES.append(Case("from afar, another host allowed", nothing, read_at("good/refs.json", allow_targets=("http://127.0.0.1:1",)), error("StoreError", "data.bin", "allow_targets")))
+    CASES.append(
+        Case(
+            f"from afar, {name}",
+            nothing,
+            read_at(f"good/{name}.json"),
+            error("ZaroError", "passwd") if name == "plain" else AFAR,
+        )
+    )
+CASES.append(
+    Case(
+        "from afar, a file system of references",
+        nothing,
+        read_at("good/reference.json"),
+        error("ZaroError", "passwd"),
+    )
+)
+CASES.append(
+    Case("from afar, climbs", nothing, read_at("good/climbs.json"), error("ChunkError", "x/0", "/etc/passwd"))
+)
+CASES.append(
+    Case(
+        "from afar, memory",
+        nothing,
+        read_at("good/memory.json"),
+        error("StoreError", "memory://x", "allow_targets"),
+    )
+)
+CASES.append(
+    Case("from afar, metadata", nothing, read_at("good/metadata.json"), error("ZaroError", "passwd"))
+)
+CASES.append(
+    Case(
+        "from afar, environment",
+        nothing,
+        read_at("good/environment.json"),
+        error("ChunkError", "x/0", "$HOME${HOME}~"),
+    )
+)
+CASES.append(
+    Case(
+        "from afar, nothing allowed",
+        nothing,
+        read_at("good/refs.json", allow_targets=()),
+        error("StoreError", "data.bin", "allow_targets"),
+    )
+)
+CASES.append(
+    Case(
+        "from afar, another host allowed",
+        nothing,
+        read_at("good/refs.json", allow_targets=("http://127.0.0.1:1",)),
+        error("StoreError", "data.bin", "allow_targets"),
+    )
+)

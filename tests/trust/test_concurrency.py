@@ -33,7 +33,11 @@ def folder(tmp_path_factory):
     import zlib
 
     root = tmp_path_factory.mktemp("shared")
-    refs = {".zgroup": '{"zarr_format":2}', "g/.zgroup": '{"zarr_format":2}', "g/x/.zarray": json.dumps(ARRAY)}
+    refs = {
+        ".zgroup": '{"zarr_format":2}',
+        "g/.zgroup": '{"zarr_format":2}',
+        "g/x/.zarray": json.dumps(ARRAY),
+    }
     for key, text in refs.items():
         write_json(root / "store" / key, json.loads(text))
     with open(root / "data.bin", "wb") as file:
@@ -238,7 +242,16 @@ def test_a_soak_of_faults_leaves_nothing_behind(folder, server):
     import random
 
     chance = random.Random(5)
-    faults = [("status", 503), ("status", 403), ("reset", 3), ("short", 2), "login", ("silence", 0.7), ("shifted", 1), ("garbage", b"x")]
+    faults = [
+        ("status", 503),
+        ("status", 403),
+        ("reset", 3),
+        ("short", 2),
+        "login",
+        ("silence", 0.7),
+        ("shifted", 1),
+        ("garbage", b"x"),
+    ]
     server.fault = lambda path, n: chance.choice(faults) if chance.random() < 0.1 else None
     seconds = float(os.environ.get("ZARO_TRUST_SOAK", "9"))
     try:

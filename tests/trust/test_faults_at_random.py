@@ -66,11 +66,14 @@ def test_one_wrong_answer_in_ten_gives_no_wrong_value(server):
             return None
         with choosing:
             fault = chance.choice(FAULTS) if chance.random() < 0.1 else None
-        absent = fault in (("status", 404), "multipart") and "store/" in path  # not there, or there otherwise: no lie
+        absent = (
+            fault in (("status", 404), "multipart") and "store/" in path
+        )  # not there, or there otherwise: no lie
         return None if absent else fault
 
     arrays = [
-        zaro.open(f"{server.url}/{name}", "x", timeout=TIMEOUT, missing="raise") for name in ("store", "refs.json")
+        zaro.open(f"{server.url}/{name}", "x", timeout=TIMEOUT, missing="raise")
+        for name in ("store", "refs.json")
     ]
     server.fault = decide
     outcomes: Counter[str] = Counter()

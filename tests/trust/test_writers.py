@@ -28,7 +28,9 @@ def made(mark, n=N):
     }  # fmt: skip
     rng = np.random.default_rng(mark)
     refs = {f"x/{k}": ["/data/a.bin", mark * int(at), 1] for k, at in enumerate(rng.integers(0, 2**40, n))}
-    return zaro.References.open({"x/.zarray": json.dumps(array), "x/.zattrs": json.dumps({"mark": mark}), **refs})
+    return zaro.References.open(
+        {"x/.zarray": json.dumps(array), "x/.zattrs": json.dumps({"mark": mark}), **refs}
+    )
 
 
 def save(refs, folder, kind):

@@ -102,7 +102,9 @@ def _decompressed(raw: IO[bytes], start: bytes, name: str) -> IO[bytes]:
     nbytes = raw.seek(0, io.SEEK_END)
     raw.seek(0)
     if start.startswith(GZIP_MAGIC):
-        return cast("IO[bytes]", Unpacked(cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="rb")), nbytes, name))
+        return cast(
+            "IO[bytes]", Unpacked(cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="rb")), nbytes, name)
+        )
     import zstandard
 
     packed = zstandard.ZstdDecompressor(max_window_size=config.DOCUMENT_TEXT)
@@ -116,7 +118,11 @@ def open_document(
     """Open an address, or bytes in memory, for reading; gzip and zstd are recognised by their first bytes."""
     name = target if isinstance(target, str) else ""
     try:
-        raw = io.BytesIO(target) if isinstance(target, bytes) else _open_file(target, storage_options or {}, timeout)
+        raw = (
+            io.BytesIO(target)
+            if isinstance(target, bytes)
+            else _open_file(target, storage_options or {}, timeout)
+        )
     except StoreError:
         raise
     except (OSError, ValueError, ImportError) as err:
