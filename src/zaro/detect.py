@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from zaro.errors import StoreError, StoreNotFoundError
+from zaro.errors import MetadataError, StoreError, StoreNotFoundError
 from zaro.metadata import ArrayMetadata, consolidated_v2
 from zaro.metadata.documents import Document, DocumentSource
 from zaro.openings import Openings, crc_of, state_of
@@ -202,7 +202,7 @@ def _references(refs: References, options: Options) -> Opened:
     targets = Targets(refs.address or "", options)
     documents: dict[str, DocumentSource] = dict(contents.metadata)
     if ".zmetadata" in documents:
-        documents = {**consolidated_v2(documents[".zmetadata"]), **documents}
+        documents = {**_all_of(documents[".zmetadata"], refs.address or "reference set"), **documents}
 
     def document(key: str) -> DocumentSource | None:
         found = documents.get(key)
@@ -220,6 +220,13 @@ def _references(refs: References, options: Options) -> Opened:
 
     label = refs.address or "reference set"
     return Opened(label, document, names, table, targets, refs)
+
+
+def _all_of(source: DocumentSource, target: str) -> dict[str, DocumentSource]:
+    try:
+        return consolidated_v2(source)
+    except MetadataError as err:
+        raise err.of(target) from None
 
 
 def _bytes_of(reference: Any, targets: Targets) -> bytes:
@@ -257,7 +264,10 @@ def _names_below(paths: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _plain(store: Store, options: Options) -> Opened:
-    consolidated = _consolidated(store) if options.consolidated else None
+    try:
+        consolidated = _consolidated(store) if options.consolidated else None
+    except MetadataError as err:
+        raise err.of(store.url) from None
     below = {} if consolidated is None else _names_below(_node_paths(consolidated))
 
     def document(key: str) -> DocumentSource | None:

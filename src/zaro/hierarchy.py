@@ -17,7 +17,7 @@ from zaro.codecs.chain import Chain, compile_chain
 from zaro.detect import Opened, detect, detect_again, note
 from zaro.errors import MetadataError, NodeNotFoundError, SelectionError, StoreError, UnsupportedError
 from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
-from zaro.metadata import read_node as read_metadata
+from zaro.metadata import read_node as read_documents
 from zaro.metadata.documents import Document
 from zaro.options import Options
 from zaro.plan.chunks import halves, longest_axis, plan_axes, plan_points
@@ -32,6 +32,13 @@ __all__ = ["Array", "Group", "list_nodes", "metadata_of", "open_node", "read_nod
 
 _SHARDING = "sharding_indexed"
 _DEEPEST = 8  # shards in shards
+
+
+def _metadata_at(opened: Opened, path: str) -> NodeMetadata | None:
+    try:
+        return read_documents(opened.document, path)
+    except MetadataError as err:
+        raise err.of(opened.label) from err.__cause__
 
 
 class _Node:
@@ -81,7 +88,7 @@ class _Node:
         MetadataError
             Its document is broken.
         """
-        metadata = read_metadata(self._opened.document, path)
+        metadata = _metadata_at(self._opened, path)
         return None if metadata is None else _made(self._target, path, self._options, self._opened, metadata)
 
     def document(self) -> dict[str, Any]:
@@ -381,6 +388,12 @@ class Array(_Node):
     @cached_property
     def _source(self) -> Source:
         """What reading needs; of a sharded array, its inner chunks."""
+        try:
+            return self._made_source()
+        except MetadataError as err:
+            raise err.of(self._opened.label) from err.__cause__
+
+    def _made_source(self) -> Source:
         version = "zarr.json" if self._metadata.zarr_format == 3 else ".zarray"
         document = f"{self._path}/{version}" if self._path else version
         metadata, table = self._metadata, self._opened.table(self._path, self._metadata)
@@ -480,7 +493,7 @@ class Group(_Node, Mapping[str, "Array | Group"]):
     def __iter__(self) -> Iterator[str]:
         for name in self._opened.names(self._path):
             path = f"{self._path}/{name}".strip("/")
-            if read_metadata(self._opened.document, path) is not None:
+            if _metadata_at(self._opened, path) is not None:
                 yield name
 
     def __len__(self) -> int:
@@ -488,7 +501,7 @@ class Group(_Node, Mapping[str, "Array | Group"]):
 
     def __contains__(self, name: object) -> bool:
         path = f"{self._path}/{name}".strip("/")
-        return isinstance(name, str) and read_metadata(self._opened.document, path) is not None
+        return isinstance(name, str) and _metadata_at(self._opened, path) is not None
 
     # a node is the same node only if it is the same object; comparing contents would read them
     __hash__ = object.__hash__
@@ -568,7 +581,7 @@ def _branches(group: Group, margin: str) -> Iterator[str]:
 
 
 def _node(target: Any, path: str, options: Options, opened: Opened) -> Array | Group:
-    metadata = read_metadata(opened.document, path)
+    metadata = _metadata_at(opened, path)
     if metadata is None:
         if not path:
             raise NodeNotFoundError("/", opened.label)

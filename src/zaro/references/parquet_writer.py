@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zaro.errors import ReferenceSetError, StoreError
+from zaro.errors import ReferenceSetError, StoreError, ZaroError
 from zaro.references.columns import blocks, contents_of, name_of, target_folder, used_files
 from zaro.references.contents import Contents
 from zaro.references.files import is_local, local_path
@@ -307,6 +307,8 @@ def _replace_folder(target: str, all_into: Callable[[Put], None]) -> None:
         all_into(_file_putter(aside))
         os.chmod(aside, 0o777 & ~_umask())
         _swap(aside, target)
+    except ZaroError:  # of the set that is read meanwhile
+        raise
     except OSError as err:
         raise StoreError(target, f"cannot be written: {err.strerror or err}") from err
     finally:

@@ -157,7 +157,12 @@ class ShardTable:
             here = slice(begin, begin + at_once)
             of_here = order[slice(*np.searchsorted(row[order], (begin, begin + at_once)))]
             part = Located(
-                outer.file_id[here], outer.offset[here], outer.length[here], outer.files, outer.inline, outer.store
+                outer.file_id[here],
+                outer.offset[here],
+                outer.length[here],
+                outer.files,
+                outer.inline,
+                outer.store,
             )
             spans = self._indices(touched[here], part)
             found[:, of_here] = spans[row[of_here] - begin, within[of_here]].T
