@@ -28,6 +28,7 @@ __all__ = [
     "STORED",
     "STORED_IN_MEMORY",
     "TASKS_AT_ONCE",
+    "UNTOLD",
     "memory",
     "set_threads",
     "threads",
@@ -47,7 +48,9 @@ TASKS_AT_ONCE = 1 << 19
 """Chunks that are planned at a time; a read of more is done in parts."""
 
 DOCUMENT = 4 << 30
-"""Bytes that a document from a server may have."""
+"""Bytes that a reference document from a server may have."""
+UNTOLD = 4 << 20
+"""Bytes that a metadata document from a server may have that does not tell its length."""
 METADATA = 256 << 20
 """Bytes that one metadata document of a store may have."""
 PARTITION = 1 << 30
@@ -58,7 +61,7 @@ PARTITION_RATIO = 100
 """Beyond `PARTITION_PAGES`: bytes that they may unpack to, for each byte of the partition; and 64 for each row."""
 DOCUMENT_TEXT = 32 << 20
 """Bytes that a compressed document may always unpack to."""
-DOCUMENT_RATIO = 100
+DOCUMENT_RATIO = 50
 """Beyond `DOCUMENT_TEXT`: bytes that a compressed document may unpack to, for each byte that it has."""
 DOCUMENT_ENTRY = 16 << 20
 """Bytes that one entry of a compressed document may always have."""

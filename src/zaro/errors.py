@@ -66,9 +66,10 @@ __all__ = [
 _LONGEST = 400  # characters of one part of a message: names come from files, and may be of any length
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, times: int = 1) -> str:
     """Shorten what a hostile name has made long; both ends tell."""
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}...{text[-_LONGEST // 4 :]}"
+    longest = times * _LONGEST
+    return text if len(text) <= longest else f"{text[: longest // 2]}...{text[-longest // 4 :]}"
 
 
 def _rebuild(kind: type[ZaroError], args: tuple[Any, ...], facts: dict[str, Any]) -> ZaroError:
@@ -105,15 +106,21 @@ class NodeNotFoundError(ZaroError, KeyError, FileNotFoundError):
 
 
 class MetadataError(ZaroError, ValueError):
-    """A metadata document is broken: which `document`, which `member`, for what `reason`."""
+    """A metadata document is broken: which `document` of which `target`, which `member`, for what `reason`."""
 
     def __init__(self, document: str, member: str, reason: str) -> None:
         super().__init__(reason)
         self.document, self.member, self.reason = document, member, reason
+        self.target = ""
 
     def __str__(self) -> str:
         where = f"{_cut(self.document)}: {_cut(self.member)}" if self.member else f"{_cut(self.document)}:"
-        return f"{where} {_cut(self.reason)}"
+        return f"{where} {_cut(self.reason)}" + (f" (in {_cut(self.target)})" if self.target else "")
+
+    def of(self, target: str) -> MetadataError:
+        """Say in which target the document stands, unless that was said."""
+        self.target = self.target or target
+        return self
 
 
 class UnsupportedError(MetadataError):
@@ -256,7 +263,8 @@ class XGroupError(ZaroError, ValueError):
         self.array, self.place, self.reason = array, place, reason
 
     def __str__(self) -> str:
-        return ": ".join(_cut(part) for part in (self.array, self.place, self.reason) if part)
+        # the reason tells of every place that was tried
+        return ": ".join(_cut(part, 10) for part in (self.array, self.place, self.reason) if part)
 
 
 class XGroupReferenceError(XGroupError, KeyError, FileNotFoundError):

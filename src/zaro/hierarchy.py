@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
@@ -13,15 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from zaro import config
 from zaro.codecs.chain import Chain, compile_chain
-from zaro.detect import Opened, detect
+from zaro.detect import Opened, detect, detect_again, note
 from zaro.errors import MetadataError, NodeNotFoundError, SelectionError, StoreError, UnsupportedError
 from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
-from zaro.metadata import read_node as read_metadata
+from zaro.metadata import read_node as read_documents
 from zaro.metadata.documents import Document
 from zaro.options import Options
 from zaro.plan.chunks import halves, longest_axis, plan_axes, plan_points
 from zaro.plan.selection import Pick, Points, basic, fields, is_list, orthogonal, points
 from zaro.read import Source, check_output, read
+from zaro.references.files import is_local, local_path
 from zaro.references.shard import open_shards
 from zaro.references.table import ABSENT, INLINE, Located
 
@@ -30,6 +32,13 @@ __all__ = ["Array", "Group", "list_nodes", "metadata_of", "open_node", "read_nod
 
 _SHARDING = "sharding_indexed"
 _DEEPEST = 8  # shards in shards
+
+
+def _metadata_at(opened: Opened, path: str) -> NodeMetadata | None:
+    try:
+        return read_documents(opened.document, path)
+    except MetadataError as err:
+        raise err.of(opened.label) from err.__cause__
 
 
 class _Node:
@@ -56,6 +65,11 @@ class _Node:
         """Attributes, as the document has them."""
         return self._metadata.attributes
 
+    @property
+    def is_consolidated(self) -> bool:
+        """Whether the documents of all nodes came together: of references, and of a consolidated store."""
+        return self._opened.is_consolidated
+
     def find(self, path: str) -> Array | Group | None:
         """Find a node of the same target.
 
@@ -74,7 +88,7 @@ class _Node:
         MetadataError
             Its document is broken.
         """
-        metadata = read_metadata(self._opened.document, path)
+        metadata = _metadata_at(self._opened, path)
         return None if metadata is None else _made(self._target, path, self._options, self._opened, metadata)
 
     def document(self) -> dict[str, Any]:
@@ -95,10 +109,24 @@ class _Node:
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._target, self._path, self._options)
+        target = self._portable()
+        note(target, self._options, self._opened)
+        return _reopen, (target, self._path, self._options, self._opened.state)
+
+    def _portable(self) -> Any:
+        """The target for another process, which may work in another folder; of a dict its columns."""
+        target = self._target
+        if isinstance(target, Mapping) and self._opened.references is not None:
+            return self._opened.references
+        if isinstance(target, (str, os.PathLike)):
+            target = os.fspath(target)
+            return os.path.abspath(os.path.expanduser(local_path(target))) if is_local(target) else target
+        return target
 
     def __dask_tokenize__(self) -> Any:
-        return type(self).__name__, self._target, self._path, self._options
+        # a path and a state rather than contents: the same for all who open the same
+        state, metadata = self._opened.state, repr(self._metadata)
+        return type(self).__name__, self._portable(), self._path, self._options, state, metadata
 
 
 class Array(_Node):
@@ -360,6 +388,12 @@ class Array(_Node):
     @cached_property
     def _source(self) -> Source:
         """What reading needs; of a sharded array, its inner chunks."""
+        try:
+            return self._made_source()
+        except MetadataError as err:
+            raise err.of(self._opened.label) from err.__cause__
+
+    def _made_source(self) -> Source:
         version = "zarr.json" if self._metadata.zarr_format == 3 else ".zarray"
         document = f"{self._path}/{version}" if self._path else version
         metadata, table = self._metadata, self._opened.table(self._path, self._metadata)
@@ -459,7 +493,7 @@ class Group(_Node, Mapping[str, "Array | Group"]):
     def __iter__(self) -> Iterator[str]:
         for name in self._opened.names(self._path):
             path = f"{self._path}/{name}".strip("/")
-            if read_metadata(self._opened.document, path) is not None:
+            if _metadata_at(self._opened, path) is not None:
                 yield name
 
     def __len__(self) -> int:
@@ -467,7 +501,7 @@ class Group(_Node, Mapping[str, "Array | Group"]):
 
     def __contains__(self, name: object) -> bool:
         path = f"{self._path}/{name}".strip("/")
-        return isinstance(name, str) and read_metadata(self._opened.document, path) is not None
+        return isinstance(name, str) and _metadata_at(self._opened, path) is not None
 
     # a node is the same node only if it is the same object; comparing contents would read them
     __hash__ = object.__hash__
@@ -547,7 +581,7 @@ def _branches(group: Group, margin: str) -> Iterator[str]:
 
 
 def _node(target: Any, path: str, options: Options, opened: Opened) -> Array | Group:
-    metadata = read_metadata(opened.document, path)
+    metadata = _metadata_at(opened, path)
     if metadata is None:
         if not path:
             raise NodeNotFoundError("/", opened.label)
@@ -563,8 +597,8 @@ def _made(target: Any, path: str, options: Options, opened: Opened, metadata: No
     return kind(target, path, options, opened, metadata)
 
 
-def _reopen(target: Any, path: str, options: Options) -> Array | Group:
-    return _node(target, path, options, detect(target, options))
+def _reopen(target: Any, path: str, options: Options, state: str) -> Array | Group:
+    return _node(target, path, options, detect_again(target, options, state))
 
 
 def open_node(target: Any, path: str = "", **options: Any) -> Array | Group:
@@ -577,8 +611,8 @@ def open_node(target: Any, path: str = "", **options: Any) -> Array | Group:
     path : str
         Node below the root, as `ocean/sst`.
     **options
-        `storage_options`, `remote_protocol`, `remote_options`, `allow_targets`, `missing`, `timeout`;
-        see `zaro.options.Options`.
+        `storage_options`, `remote_protocol`, `remote_options`, `allow_targets`, `missing`, `timeout`,
+        `consolidated`; see `zaro.options.Options`.
 
     Returns
     -------

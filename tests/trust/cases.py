@@ -12,7 +12,19 @@ import numpy as np
 
 import zaro
 
-__all__ = ["ALLOWANCE", "GOOD", "Case", "Error", "Promise", "either", "error", "nothing", "reads", "same", "write_json"]
+__all__ = [
+    "ALLOWANCE",
+    "GOOD",
+    "Case",
+    "Error",
+    "Promise",
+    "either",
+    "error",
+    "nothing",
+    "reads",
+    "same",
+    "write_json",
+]
 
 ALLOWANCE = 64 << 20
 """Bytes that any case may allocate beyond the output that it declares."""

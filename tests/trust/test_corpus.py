@@ -14,9 +14,15 @@ def cage():
         yield found
 
 
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with corpus.published(tmp_path_factory.mktemp("published")) as found:
+        yield found
+
+
 @pytest.mark.parametrize("case", corpus.CASES, ids=lambda case: case.name)
-def test_promise_is_kept(cage, case, tmp_path):
-    found = cage.run(case.name, tmp_path, "")
+def test_promise_is_kept(cage, address, case, tmp_path):
+    found = cage.run(case.name, tmp_path, address)
     assert found["what"] in ("value", "error"), found
     if case.promise is None:
         assert found["what"] == "value", found

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from zaro._core import intlist
 from zaro._core import pack as _kernel
 from zaro._core.grid import unravel
-from zaro.errors import ReferenceSetError, StoreError
+from zaro.errors import ReferenceSetError
 from zaro.references import lists
 from zaro.references.columns import contents_of, name_of, target_folder, used_files
 from zaro.references.contents import Contents, Reference
@@ -263,12 +263,9 @@ def write(
         The document cannot be written.
     """
     address = os.fspath(target)
-    try:
-        with atomic(address, storage_options) as raw, compressed(raw, address) as file:
-            for piece in pieces(refs, compact=compact, folder=target_folder(address), progress=progress):
-                file.write(piece)  # a compressor has no writelines
-    except OSError as err:
-        raise StoreError(address, f"cannot be written: {err.strerror or err}") from err
+    with atomic(address, storage_options) as raw, compressed(raw, address) as file:
+        for piece in pieces(refs, compact=compact, folder=target_folder(address), progress=progress):
+            file.write(piece)  # a compressor has no writelines
 
 
 def _left_over(contents: Contents, held: set[str], folder: str | None) -> Iterator[tuple[str, Any]]:

@@ -71,9 +71,6 @@ class _Files(FileTable):
         self._ids: dict[str, int] = {}
         self.lock = threading.Lock()
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return FileTable, (self.written, self.folder)
-
     def ids(self, names: list[str]) -> Ids:
         """Ids of files by name; new ones are added."""
         with self.lock:
@@ -299,13 +296,19 @@ class ParquetTable:
         return np.concatenate(found)
 
     def _loaded(self, tasks: list[_Task]) -> Iterator[tuple[_Task, list[Piece]]]:
+        def load(task: _Task) -> list[Piece]:
+            return self._load(task.record, task.first, task.last)
+
         if len(tasks) < 2:
-            yield from ((task, self._load(task.record, task.first, task.last)) for task in tasks)
+            yield from ((task, load(task)) for task in tasks)
             return
         with ThreadPoolExecutor(min(LOADERS, len(tasks))) as pool:
             for begin in range(0, len(tasks), LOADERS):  # so that no more than these wait in memory
                 part = tasks[begin : begin + LOADERS]
-                loaded = pool.map(lambda task: self._load(task.record, task.first, task.last), part)
+                try:
+                    loaded = list(pool.map(load, part))
+                except RuntimeError:  # while the interpreter shuts down there are no helpers
+                    loaded = list(map(load, part))
                 yield from zip(part, loaded, strict=True)
 
     def _load(self, record: int, first: int, last: int) -> list[Piece]:

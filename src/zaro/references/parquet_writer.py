@@ -12,14 +12,14 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zaro.errors import ReferenceSetError, StoreError
+from zaro.errors import ReferenceSetError, StoreError, ZaroError
 from zaro.references.columns import blocks, contents_of, name_of, target_folder, used_files
 from zaro.references.contents import Contents
 from zaro.references.files import is_local, local_path
@@ -211,8 +211,8 @@ def _encode(
     table = pa.table(
         {
             "path": _paths(at, named, rows, folder),
-            "offset": _padded(np.where(named & ~whole, at.offset, 0), rows),
-            "size": _padded(np.where(named & ~whole, at.length, 0), rows),
+            "offset": _integers(np.where(named & ~whole, at.offset, 0), rows),
+            "size": _integers(np.where(named & ~whole, at.length, 0), rows),
             "raw": _raw(at, rows),
         }
     )
@@ -224,37 +224,64 @@ def _encode(
     return memoryview(out.getvalue())
 
 
-def _padded(values: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
-    return values if len(values) == rows else np.pad(values, (0, rows - len(values)))
+# Arrow's arrays are made from buffers: `pyarrow.array` would import pandas, and that takes 40 MB.
+
+
+def _integers(values: NDArray[np.int64], rows: int) -> pa.Array:
+    import pyarrow as pa
+
+    padded = np.zeros(rows, np.int64)
+    padded[: len(values)] = values
+    return pa.Array.from_buffers(pa.int64(), rows, [None, pa.py_buffer(padded)])
+
+
+def _texts(
+    kind: pa.DataType, pieces: Sequence[bytes | memoryview], held: NDArray[np.bool_] | None = None
+) -> pa.Array:
+    """Array of bytes or text; with `held`, one with nulls in between."""
+    import pyarrow as pa
+
+    n = len(pieces) if held is None else len(held)
+    sizes = np.zeros(n, np.int64)
+    sizes[slice(None) if held is None else held] = [len(piece) for piece in pieces]
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    if ends[-1] >= 2**31:
+        raise ReferenceSetError(
+            "", "", f"{ends[-1]} inline bytes in one partition, which holds 2 GiB at most"
+        )
+    valid = None if held is None else pa.py_buffer(np.packbits(held, bitorder="little"))
+    data = pa.py_buffer(b"".join(pieces))
+    return pa.Array.from_buffers(kind, n, [valid, pa.py_buffer(ends.astype(np.int32)), data])
 
 
 def _paths(at: Located, named: NDArray[np.bool_], rows: int, folder: str | None) -> pa.Array:
     import pyarrow as pa
 
     used, local = used_files(at.file_id)
-    names = [name_of(at.files, file_id, folder) for file_id in used.tolist()]
-    place = np.zeros(rows, np.int32)
+    names = [name_of(at.files, file_id, folder).encode() for file_id in used.tolist()]
+    place, held = np.zeros(rows, np.int32), np.zeros(rows, bool)
     place[: len(local)] = np.maximum(local, 0)
-    null = np.ones(rows, bool)
-    null[: len(named)] = ~named
-    return pa.DictionaryArray.from_arrays(pa.array(place, mask=null), pa.array(names, pa.string()))
+    held[: len(named)] = named
+    valid = pa.py_buffer(np.packbits(held, bitorder="little"))
+    indices = pa.Array.from_buffers(pa.int32(), rows, [valid, pa.py_buffer(place)])
+    return pa.DictionaryArray.from_arrays(indices, _texts(pa.string(), names), safe=False)
 
 
 def _raw(at: Located, rows: int) -> pa.Array:
     import pyarrow as pa
 
-    held = np.flatnonzero(at.file_id == INLINE)
-    if not len(held):
+    inline = np.flatnonzero(at.file_id == INLINE)
+    if not len(inline):
         return pa.nulls(rows, pa.binary())
     data = memoryview(at.inline).cast("B")
-    values: list[bytes | memoryview | None] = [None] * rows
-    for row, offset, length in zip(
-        held.tolist(), at.offset[held].tolist(), at.length[held].tolist(), strict=True
-    ):
+    pieces: list[bytes | memoryview] = []
+    for offset, length in zip(at.offset[inline].tolist(), at.length[inline].tolist(), strict=True):
         piece = data[offset : offset + length]
         plain = piece[: len(BASE64)] != BASE64  # bytes that begin so would be decoded by who reads them
-        values[row] = piece if plain else BASE64 + base64.b64encode(piece)
-    return pa.array(values, pa.binary())
+        pieces.append(piece if plain else BASE64 + base64.b64encode(piece))
+    held = np.zeros(rows, bool)
+    held[inline] = True
+    return _texts(pa.binary(), pieces, held)
 
 
 # ---- the header --------------------------------------------------------------------------------
@@ -307,6 +334,8 @@ def _replace_folder(target: str, all_into: Callable[[Put], None]) -> None:
         all_into(_file_putter(aside))
         os.chmod(aside, 0o777 & ~_umask())
         _swap(aside, target)
+    except ZaroError:  # of the set that is read meanwhile
+        raise
     except OSError as err:
         raise StoreError(target, f"cannot be written: {err.strerror or err}") from err
     finally:
@@ -353,7 +382,7 @@ def _exchange(first: str, second: str) -> bool:
     if call is None:
         return False
     here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of Linux
-    return call(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0
+    return bool(call(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0)
 
 
 def _file_putter(root: str) -> Put:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import ItemsView, Iterator, Mapping, Sequence
+import pickle
+from collections.abc import Hashable, ItemsView, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from inspect import signature
 from types import MappingProxyType
@@ -15,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zaro._core.key import KeyIndex
+from zaro.openings import Openings, state_of
 from zaro.options import Options
-from zaro.references.contents import Contents, Reference
+from zaro.references.contents import Contents, Reference, digest
 from zaro.references.files import folder_of, is_local, local_path
 from zaro.references.layout import ChunkLayout
 from zaro.references.lookup import explain, key_index, listed_keys, references_of
@@ -72,11 +74,17 @@ class References(Mapping[str, "Reference"]):
     """
 
     def __init__(
-        self, contents: Contents, *, options: Options | None = None, address: str | None = None
+        self,
+        contents: Contents,
+        *,
+        options: Options | None = None,
+        address: str | None = None,
+        state: str | None = None,
     ) -> None:
         self.contents = contents
         self.options = options or Options()
         self.address = address
+        self._state = state
 
     @classmethod
     def open(
@@ -122,7 +130,7 @@ class References(Mapping[str, "Reference"]):
             timeout=timeout,
         )
         if isinstance(target, References):
-            return cls(target.contents, options=options, address=target.address)
+            return cls(target.contents, options=options, address=target.address, state=target._state)
         if isinstance(target, str | os.PathLike):
             return cls._open_address(os.fspath(target), options)
         from zaro.references import json as spelling
@@ -138,14 +146,26 @@ class References(Mapping[str, "Reference"]):
         if is_local(address):
             ending = "/" if address.endswith("/") else ""
             address = os.path.abspath(os.path.expanduser(local_path(address))) + ending
+        state = state_of(local_path(address)) if is_local(address) else None
         module = import_module(FORMATS[format_of(address)])
         # with a protocol of their own, references without one are no paths beside the document
         elsewhere = options.remote_protocol not in (None, "file", "local")
         contents = module.read(address, options=options, folder=None if elsewhere else folder_of(address))
-        return cls(contents, options=options, address=address)
+        return cls(contents, options=options, address=address, state=state)
+
+    @cached_property
+    def state(self) -> str:
+        """Differs where the set has changed: of a local one size and time, else a sum over its columns."""
+        return digest(self.contents) if self._state is None else self._state
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.address or self.contents, self.options)
+        if self.address is None:
+            return _rebuild, (self.contents, self.options)
+        _OPENINGS.note(_key(self.address, self.options, self.state), self)
+        return _reopen, (self.address, self.options, self.state)
+
+    def __dask_tokenize__(self) -> Any:
+        return type(self).__name__, self.address, self.options, self.state
 
     def __repr__(self) -> str:
         where = f" of {self.address}" if self.address else ""
@@ -311,7 +331,18 @@ class _Items(ItemsView[str, Reference]):
         yield from contents.other.items()
 
 
-def _rebuild(what: str | Contents, options: Options) -> References:
-    if isinstance(what, Contents):
-        return References(what, options=options)
-    return References._open_address(what, options)
+_OPENINGS: Openings[References] = Openings(kept=16)
+
+
+def _key(address: str, options: Options, state: str) -> Hashable:
+    return address, state, pickle.dumps(options)
+
+
+def _reopen(address: str, options: Options, state: str) -> References:
+    """Open an address in another process, once."""
+    make = partial(References._open_address, address, options)
+    return _OPENINGS.again(_key(address, options, state), make)
+
+
+def _rebuild(contents: Contents, options: Options) -> References:
+    return References(contents, options=options)

@@ -108,12 +108,9 @@ class ShardTable:
         empty = (offset == _EMPTY) & (length == _EMPTY)
         begin = outer.offset[row]
         self._check(ids, offset, length, empty, outer, row)
-        offset, length = (
-            np.where(empty, 0, offset).astype(np.int64),
-            np.where(empty, 0, length).astype(np.int64),
-        )
+        at, nbytes = (np.where(empty, 0, column).astype(np.int64) for column in (offset, length))
         file_id = np.where(empty, np.int32(ABSENT), outer.file_id[row]).astype(np.int32)
-        return Located(file_id, begin + offset, length, outer.files, outer.inline, outer.store)
+        return Located(file_id, begin + at, nbytes, outer.files, outer.inline, outer.store)
 
     def listed(self) -> NDArray[np.int64]:
         """Ids of the chunks that exist, ascending; reads the index of every shard."""
@@ -160,7 +157,12 @@ class ShardTable:
             here = slice(begin, begin + at_once)
             of_here = order[slice(*np.searchsorted(row[order], (begin, begin + at_once)))]
             part = Located(
-                outer.file_id[here], outer.offset[here], outer.length[here], outer.files, outer.inline, outer.store
+                outer.file_id[here],
+                outer.offset[here],
+                outer.length[here],
+                outer.files,
+                outer.inline,
+                outer.store,
             )
             spans = self._indices(touched[here], part)
             found[:, of_here] = spans[row[of_here] - begin, within[of_here]].T

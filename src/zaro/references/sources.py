@@ -37,7 +37,36 @@ def _no_wait(path: str, flags: int) -> int:
 def _open_file(address: str, storage_options: Mapping[str, Any], timeout: float) -> IO[bytes]:
     if is_local(address):
         return open(local_path(address), "rb", buffering=0, opener=_no_wait)
-    return io.BytesIO(read_url(address, storage_options, timeout, most=config.DOCUMENT))
+    return cast("IO[bytes]", _Held(read_url(address, storage_options, timeout, most=config.DOCUMENT)))
+
+
+class _Held(io.RawIOBase):
+    """Bytes in memory, to be read without a copy of them all."""
+
+    def __init__(self, data: bytes | bytearray | memoryview) -> None:
+        super().__init__()
+        self._data, self._at = memoryview(data), 0
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Tell that any place can be gone to."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place."""
+        begin = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: len(self._data)}[whence]
+        self._at = max(0, min(begin + offset, len(self._data)))
+        return self._at
+
+    def readinto(self, room: Any) -> int:
+        """Read what fits."""
+        part = self._data[self._at : self._at + len(room)]
+        room[: len(part)] = part
+        self._at += len(part)
+        return len(part)
 
 
 class Unpacked(io.RawIOBase):
@@ -73,7 +102,9 @@ def _decompressed(raw: IO[bytes], start: bytes, name: str) -> IO[bytes]:
     nbytes = raw.seek(0, io.SEEK_END)
     raw.seek(0)
     if start.startswith(GZIP_MAGIC):
-        return cast("IO[bytes]", Unpacked(cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="rb")), nbytes, name))
+        return cast(
+            "IO[bytes]", Unpacked(cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="rb")), nbytes, name)
+        )
     import zstandard
 
     packed = zstandard.ZstdDecompressor(max_window_size=config.DOCUMENT_TEXT)
@@ -87,7 +118,11 @@ def open_document(
     """Open an address, or bytes in memory, for reading; gzip and zstd are recognised by their first bytes."""
     name = target if isinstance(target, str) else ""
     try:
-        raw = io.BytesIO(target) if isinstance(target, bytes) else _open_file(target, storage_options or {}, timeout)
+        raw = (
+            io.BytesIO(target)
+            if isinstance(target, bytes)
+            else _open_file(target, storage_options or {}, timeout)
+        )
     except StoreError:
         raise
     except (OSError, ValueError, ImportError) as err:

@@ -74,7 +74,9 @@ class LocalStore:
         """Names directly below a prefix, one level."""
         try:
             with os.scandir(os.path.join(self.url, prefix)) as entries:
-                return sorted(entry.name for entry in entries if not (entry.is_symlink() and self._leads_up(entry.path)))
+                return sorted(
+                    entry.name for entry in entries if not (entry.is_symlink() and self._leads_up(entry.path))
+                )
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as err:

@@ -11,7 +11,7 @@ from typing import Any
 
 from zaro import config
 from zaro.errors import StoreError, StoreForbiddenError, StoreNotFoundError
-from zaro.stores.base import Bytes, Place
+from zaro.stores.base import Bytes, Place, is_document
 
 __all__ = ["FsspecStore", "read_parts", "read_url"]
 
@@ -84,7 +84,9 @@ class FsspecStore:
     def try_parts(self, parts: Sequence[tuple[str, int, int | None]]) -> list[Bytes | StoreError | None]:
         """Spans of keys, and the errors of those that could not be read."""
         places = [(self.place(key), offset, length) for key, offset, length in parts]
-        found = read_parts(places, self._timeout)
+        documents = all(is_document(key) for key, _, _ in parts)
+        limits = {"most": config.METADATA, "untold": config.UNTOLD} if documents else {}
+        found = read_parts(places, self._timeout, **limits)
         return [None if isinstance(one, FileNotFoundError) else one for one in found]
 
     def document(self, key: str) -> Bytes | None:
@@ -189,15 +191,16 @@ def _raise_first(found: list[Bytes | StoreError | None]) -> list[Bytes | None]:
 
 
 def read_parts(
-    parts: Sequence[Part], timeout: float, *, most: int | None = None
+    parts: Sequence[Part], timeout: float, *, most: int | None = None, untold: int | None = None
 ) -> list[Bytes | StoreError | FileNotFoundError]:
     """Read a few spans at the same time; errors stand in the places of their results.
 
-    A whole file may have `most` bytes; None for those that any document may have.
+    A whole file may have `most` bytes, None for those that any document may have; `untold` where the
+    server does not tell how many there are.
     """
     from zaro.stores import fetch, loop
 
-    return loop.run(fetch.read_all(parts, timeout, config.DOCUMENT if most is None else most))
+    return loop.run(fetch.read_all(parts, timeout, config.DOCUMENT if most is None else most, untold))
 
 
 def read_url(
