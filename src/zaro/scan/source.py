@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from zaro.collector import still
 from zaro.errors import StoreError, StoreNotFoundError
 from zaro.references.files import is_local, local_path
 from zaro.stores import loop
@@ -130,28 +129,14 @@ class RemoteFile(io.RawIOBase):
     def _fetch(self, blocks: Sequence[int]) -> None:
         spans = [(self.place, block * BLOCK, min(BLOCK, self.nbytes - block * BLOCK)) for block in blocks]
         self.requests += len(spans)
-        with _no_collector():
+        # h5py calls us under its lock, and needs that lock to free an object: were a thread that fetches
+        # to collect one that somebody left in a cycle, the two would wait for each other for ever
+        with still():
             found = read_parts(spans, self.timeout) if spans else []
         for block, data in zip(blocks, found, strict=True):
             if isinstance(data, Exception):
                 raise data
             self._blocks[block] = bytes(data)
-
-
-@contextmanager
-def _no_collector() -> Iterator[None]:
-    """Keep the garbage collector still while HDF5 waits for bytes.
-
-    h5py calls us under its lock, and needs that lock to free an object. Were a thread that fetches to collect
-    one that somebody left in a cycle, the two would wait for each other for ever.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 async def _size_of(place: Place) -> int:
