@@ -15,7 +15,7 @@ LEVELS = (  # from the top; `zaro` is the package's own face, with the public na
     ("cli",),
     ("demo",),
     ("zaro",),
-    ("xgroup",),
+    ("plot", "xgroup"),
     ("fsspec", "report", "versions", "xarray", "zarr"),
     ("conventions", "scan"),
     ("hierarchy",),

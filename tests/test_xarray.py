@@ -164,3 +164,13 @@ def test_kerchunks_nested_options_are_understood(archive: Path) -> None:
         archive, engine="zaro", storage_options=options, open_dataset_options={"decode_times": False}
     )
     assert found.time.dtype.kind == "f"
+
+
+def test_options_for_the_document_are_taken_out_of_kerchunk_s_nested_form():
+    nested = {"remote_protocol": "s3", "target_protocol": "http", "target_options": {"headers": {"a": "b"}}}
+    from zaro.xarray import engine_options
+
+    assert engine_options(nested, {}) == {
+        "remote_protocol": "s3",
+        "storage_options": {"headers": {"a": "b"}},
+    }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from zaro.errors import StoreNotFoundError
+from zaro.errors import MetadataError, StoreError, StoreNotFoundError
 from zaro.metadata import ArrayMetadata, consolidated_v2
 from zaro.metadata.documents import Document, DocumentSource
 from zaro.openings import Openings, crc_of, state_of
@@ -18,7 +18,7 @@ from zaro.references.plain import KeyTable
 from zaro.references.set import References
 from zaro.references.table import Located, Table
 from zaro.stores.base import Bytes, Store
-from zaro.stores.local import LocalStore
+from zaro.stores.local import LocalStore, read_span
 from zaro.stores.memory import MemoryStore
 from zaro.stores.remote import FsspecStore
 from zaro.stores.targets import Targets
@@ -169,8 +169,7 @@ def _remote(address: str, options: Options) -> Opened:
 def _is_zip(path: str) -> bool:
     """Whether a file begins as archives do."""
     try:
-        with open(path, "rb") as file:
-            return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
+        return read_span(path, 0, 4) in (b"PK\x03\x04", b"PK\x05\x06")
     except OSError:
         return False
 
@@ -178,9 +177,8 @@ def _is_zip(path: str) -> bool:
 def _is_parquet_set(folder: str) -> bool:
     """Whether `.zmetadata` says how many references a partition holds: only Parquet sets do."""
     try:
-        with open(os.path.join(folder, ".zmetadata"), "rb") as file:
-            return b'"record_size"' in file.read()
-    except OSError:
+        return b'"record_size"' in read_span(os.path.join(folder, ".zmetadata"), 0, None)
+    except OSError:  # which is told where the document is needed
         return False
 
 
@@ -204,7 +202,7 @@ def _references(refs: References, options: Options) -> Opened:
     targets = Targets(refs.address or "", options)
     documents: dict[str, DocumentSource] = dict(contents.metadata)
     if ".zmetadata" in documents:
-        documents = {**consolidated_v2(documents[".zmetadata"]), **documents}
+        documents = {**_all_of(documents[".zmetadata"], refs.address or "reference set"), **documents}
 
     def document(key: str) -> DocumentSource | None:
         found = documents.get(key)
@@ -224,11 +222,23 @@ def _references(refs: References, options: Options) -> Opened:
     return Opened(label, document, names, table, targets, refs)
 
 
+def _all_of(source: DocumentSource, target: str) -> dict[str, DocumentSource]:
+    try:
+        return consolidated_v2(source)
+    except MetadataError as err:
+        raise err.of(target) from None
+
+
 def _bytes_of(reference: Any, targets: Targets) -> bytes:
     if isinstance(reference, (bytes, bytearray, memoryview)):
         return bytes(reference)
     url, offset, length = (*reference, 0, None)[:3] if len(reference) == 1 else reference
-    return bytes(targets.read([(url, offset, length)])[0])
+    try:
+        return bytes(targets.read([(url, offset, length)])[0])
+    except StoreError:
+        raise
+    except FileNotFoundError as err:  # listed, so it must be there
+        raise StoreNotFoundError(url, "is listed as a document of the set, and does not exist") from err
 
 
 def _node_paths(keys: Iterable[str]) -> set[str]:
@@ -254,10 +264,15 @@ def _names_below(paths: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _plain(store: Store, options: Options) -> Opened:
-    consolidated = _consolidated(store) if options.consolidated else None
+    try:
+        consolidated = _consolidated(store) if options.consolidated else None
+    except MetadataError as err:
+        raise err.of(store.url) from None
     below = {} if consolidated is None else _names_below(_node_paths(consolidated))
 
     def document(key: str) -> DocumentSource | None:
+        if ".." in key.split("/") or key.startswith("/"):
+            raise StoreError(store.url, f"key {key!r} climbs out of the store")
         if consolidated is not None:
             return consolidated.get(key)
         return store.document(key) if isinstance(store, FsspecStore) else store.get(key)

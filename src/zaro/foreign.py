@@ -105,6 +105,7 @@ def engine_options(storage_options: Mapping[str, Any] | None, given: Mapping[str
             found.setdefault(name, own.pop(name))
     if "target_options" in own or "target_protocol" in own:
         own.pop("target_protocol", None)
-        own = {**own, **(own.pop("target_options", None) or {})}
+        nested = own.pop("target_options", None) or {}
+        own |= nested
     own = {name: value for name, value in own.items() if name not in _IGNORED}
     return {**found, "storage_options": own} if own else found

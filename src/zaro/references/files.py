@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "FileTable",
+    "Files",
+    "JoinedFiles",
     "PackedFiles",
     "file_table",
     "folder_of",

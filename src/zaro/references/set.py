@@ -8,6 +8,7 @@ from collections.abc import Hashable, ItemsView, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import import_module
+from inspect import signature
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,8 +26,9 @@ from zaro.references.table import Located, Table
 
 if TYPE_CHECKING:
     from zaro.references.stats import ArrayStats
+    from zaro.references.writing import Progress
 
-__all__ = ["ArrayReferences", "References"]
+__all__ = ["ArrayReferences", "References", "format_of"]
 
 Format = Literal["json", "parquet", "generator"]
 
@@ -49,7 +51,7 @@ class ArrayReferences:
     table: Table
 
 
-def _format_of(address: str) -> str:
+def format_of(address: str) -> str:
     """Format of an existing set, as fsspec tells them apart: a folder is Parquet."""
     name = address.rstrip("/").lower()
     if ".json" in os.path.basename(name):
@@ -106,6 +108,12 @@ class References(Mapping[str, "Reference"]):
         storage_options, remote_protocol, remote_options, allow_targets, missing, timeout
             As everywhere, see `zaro.options.Options`. All but the first are for whoever reads the files.
 
+        Returns
+        -------
+        refs : References
+            JSON is read whole; of Parquet only the metadata, partitions when they are asked for; of
+            generators the exceptions.
+
         Raises
         ------
         ReferenceSetError
@@ -139,7 +147,7 @@ class References(Mapping[str, "Reference"]):
             ending = "/" if address.endswith("/") else ""
             address = os.path.abspath(os.path.expanduser(local_path(address))) + ending
         state = state_of(local_path(address)) if is_local(address) else None
-        module = import_module(FORMATS[_format_of(address)])
+        module = import_module(FORMATS[format_of(address)])
         # with a protocol of their own, references without one are no paths beside the document
         elsewhere = options.remote_protocol not in (None, "file", "local")
         contents = module.read(address, options=options, folder=None if elsewhere else folder_of(address))
@@ -179,7 +187,27 @@ class References(Mapping[str, "Reference"]):
         return MappingProxyType(self.contents.metadata)
 
     def locate(self, path: str, ids: ArrayLike) -> Located:
-        """Where chunks `ids` of the array at `path` lie."""
+        """Find where chunks of one array lie.
+
+        Parameters
+        ----------
+        path : str
+            The array; "" is the root.
+        ids : (n,) integers
+            Chunks, counted from 0 in C order of the chunk grid.
+
+        Returns
+        -------
+        Located
+            As `Array.locate`.
+
+        Raises
+        ------
+        KeyError
+            There is no such array.
+        IndexError
+            An id is none of its grid's.
+        """
         table = self.contents.tables[path]
         wanted = np.asarray(ids, np.int64).reshape(-1)
         if len(wanted) and not 0 <= wanted.min() <= wanted.max() < table.nchunks:
@@ -188,18 +216,30 @@ class References(Mapping[str, "Reference"]):
             )
         return table.locate(wanted)
 
-    def stats(self) -> dict[str, ArrayStats]:
+    def stats(self, *, progress: Progress | None = None) -> dict[str, ArrayStats]:
         """Count, per array: chunks, present, absent, inline, bytes, files, gfactor.
 
         Linear in the chunks. `bytes` leaves out whole files, whose size no set knows; `gfactor` is the
-        share of regular chunks in the generator that holds the array, or would hold it.
+        share of regular chunks in the generator that holds the array, or would hold it. `progress` is
+        called now and then with the chunks that are counted and those that there are.
         """
         from zaro.references.stats import stats
 
-        return stats(self.contents)
+        return stats(self.contents, progress)
 
     def explain(self, key: str) -> str:
-        """Say in a sentence where a key leads, whether it exists or not."""
+        """Say in a sentence where a key leads, whether it exists or not.
+
+        Parameters
+        ----------
+        key : str
+            Any key: of a chunk, of a metadata document, or one that is not in the set.
+
+        Returns
+        -------
+        str
+            File and bytes; or what is missing: the array, or the place in its grid.
+        """
         return explain(self.contents, key)
 
     def save(
@@ -217,13 +257,26 @@ class References(Mapping[str, "Reference"]):
         format : {"json", "parquet", "generator"}, optional
             By default what the name says. A generator document is JSON too, so it must be asked for.
         **how
-            Options of the format: `record_size` (parquet), `compact` (generator).
+            `storage_options` (fsspec's, for a URL) and `progress` (called now and then with the chunks
+            that are written and those that there are), for all formats; `record_size` (rows of a
+            partition) and `compression` for Parquet; `compact` for generators.
+
+        Raises
+        ------
+        ReferenceSetError
+            The format cannot hold what the set holds.
+        StoreError
+            The target cannot be written, or is something else than references.
         """
         name = os.fspath(target)
-        chosen = format or _format_of(name)
+        chosen = format or format_of(name)
         if chosen not in FORMATS:
             raise ValueError(f"format={format!r}; there are {', '.join(FORMATS)}")
-        import_module(WRITERS.get(chosen, FORMATS[chosen])).write(self, name, **how)
+        write = import_module(WRITERS.get(chosen, FORMATS[chosen])).write
+        unknown = how.keys() - signature(write).parameters.keys()
+        if unknown:
+            raise ValueError(f"format {chosen!r} has no option {', '.join(sorted(unknown))}")
+        write(self, name, **how)
 
     # the mapping
 
