@@ -204,7 +204,7 @@ def children(node: bytes, nbytes: int) -> list[int]:
 
 async def _beginning(place: Place, timeout: float) -> tuple[int, Bytes]:
     """Size of a file, and its first bytes; none where the server will not be asked for more than it has."""
-    size, (start,) = await asyncio.gather(_size_of(place), read_all([(place, 0, ENDS)], timeout))
+    size, (start,) = await asyncio.gather(_size_of(place), read_all([(place, 0, ENDS)], timeout, ENDS))
     return size, b"" if isinstance(start, Exception) else start[:size]
 
 
