@@ -512,7 +512,9 @@ def _stored(source: Source, located: Located, task: int) -> Bytes | None:
     part = (located.files[file_id], offset, None if length < 0 else length)
     nbytes = _file_nbytes(source, located, part[0]) if length < 0 else length
     if nbytes > source.chain.stored_most:
-        reason = f"{REASON[Status.LONG]}: {nbytes} bytes are stored, {source.chain.stored_most} are expected at most"
+        reason = (
+            f"{REASON[Status.LONG]}: {nbytes} bytes are stored, expected {source.chain.stored_most} at most"
+        )
         raise CorruptChunkError(f"{reason}; see zaro.config.STORED")
     return (located.store.get_parts([part]) if located.store is not None else source.targets.read([part]))[0]
 

@@ -151,8 +151,12 @@ for codec in (
 ):
     v2(f"the codec {codec['id']!r}", compressor=codec)
 for member, value in (
-    ("level", 10**9), ("level", "nine"), ("level", [1]), ("level", 1.5), ("level", None),
-):  # fmt: skip
+    ("level", 10**9),
+    ("level", "nine"),
+    ("level", [1]),
+    ("level", 1.5),
+    ("level", None),
+):
     v2(
         f"zlib of {member} {value!r}", member, compressor={"id": "zlib", member: value}
     ) if value is not None else None

@@ -15,9 +15,15 @@ import zaro
 CASES: list[Case] = []
 
 ARRAY = {
-    "zarr_format": 2, "shape": [8], "chunks": [4], "dtype": "<i4", "compressor": None, "filters": None,
-    "order": "C", "fill_value": -1,
-}  # fmt: skip
+    "zarr_format": 2,
+    "shape": [8],
+    "chunks": [4],
+    "dtype": "<i4",
+    "compressor": None,
+    "filters": None,
+    "order": "C",
+    "fill_value": -1,
+}
 HEADER: dict[str, Any] = {"metadata": {".zgroup": {"zarr_format": 2}, "x/.zarray": ARRAY}, "record_size": 2}
 ROWS: dict[str, Any] = {
     "path": ["data.bin", "data.bin"],

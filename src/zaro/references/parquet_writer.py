@@ -300,7 +300,7 @@ def _exchange(first: str, second: str) -> bool:
     if call is None:
         return False
     here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of Linux
-    return call(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0
+    return bool(call(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0)
 
 
 def _file_putter(root: str) -> Put:
