@@ -19,6 +19,7 @@ PUBLIC = {  # the contract: a name joins with what it names, and leaves never
     "Group",
     "References",
     "ZaroError",
+    "append",
     "concat",
     "config",
     "errors",

@@ -113,4 +113,4 @@ def test_a_description_is_json(fill):
     [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (3 << 29, "1.5 GiB"), (1 << 60, "1024.0 PiB")],
 )
 def test_sizes_are_told_in_units(nbytes, told):
-    assert report._size(nbytes) == told
+    assert report.size_of(nbytes) == told

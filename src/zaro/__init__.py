@@ -11,9 +11,10 @@ from zaro.hierarchy import list_nodes as list  # noqa: A004 - the contract's nam
 from zaro.hierarchy import metadata_of as meta
 from zaro.hierarchy import open_node as open  # noqa: A004
 from zaro.hierarchy import read_node as read
+from zaro.plot import plot as _plot
 from zaro.references.set import References
 from zaro.report import html as _html
-from zaro.scan import concat, merge, scan
+from zaro.scan import append, concat, merge, scan
 from zaro.scan.verify import verify as _verify
 from zaro.versions import show_versions
 
@@ -22,6 +23,7 @@ __all__ = [
     "Group",
     "References",
     "ZaroError",
+    "append",
     "concat",
     "config",
     "errors",
@@ -39,3 +41,4 @@ for _kind in (Array, Group, References):
     setattr(_kind, "_repr_html_", _html)  # noqa: B010 - and no room below declares it
 del _kind
 setattr(References, "verify", _verify)  # noqa: B010 - likewise
+setattr(References, "plot", _plot)  # noqa: B010 - likewise

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import pickle
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from zaro.errors import MetadataError, StoreError, StoreNotFoundError
 from zaro.metadata import ArrayMetadata, consolidated_v2
 from zaro.metadata.documents import Document, DocumentSource
+from zaro.openings import Openings, crc_of, state_of
 from zaro.options import Options
 from zaro.references.layout import ChunkLayout
 from zaro.references.plain import KeyTable
@@ -21,7 +23,7 @@ from zaro.stores.memory import MemoryStore
 from zaro.stores.remote import FsspecStore
 from zaro.stores.targets import Targets
 
-__all__ = ["SNIFFED", "FileFormat", "Opened", "detect", "sniff"]
+__all__ = ["SNIFFED", "FileFormat", "Opened", "detect", "detect_again", "note", "sniff"]
 
 _DOCUMENTS = ("zarr.json", ".zgroup", ".zarray", ".zmetadata")
 _REFERENCE_ENDINGS = (".json", ".json.gz", ".json.zst", ".parquet", ".parq")
@@ -47,6 +49,10 @@ class Opened:
         The reference set, where it is one.
     store : Store or None
         The store, where it is one.
+    is_consolidated : bool
+        Whether all documents are at hand: always so of references, of a store where its root holds them.
+    state_of_store : str
+        What `state` is where it is no reference set.
     """
 
     label: str
@@ -56,6 +62,13 @@ class Opened:
     targets: Targets
     references: References | None = None
     store: Store | None = None
+    is_consolidated: bool = True
+    state_of_store: str = ""
+
+    @property
+    def state(self) -> str:
+        """Differs where what was opened has changed; empty where that cannot be told."""
+        return self.state_of_store if self.references is None else self.references.state
 
     def read_spans(
         self, located: Located, parts: Sequence[tuple[str, int, int | None]]
@@ -81,6 +94,31 @@ def detect(target: Any, options: Options) -> Opened:
     if isinstance(target, (str, os.PathLike)):
         return _address(os.fspath(target), options)
     raise TypeError(f"cannot open {type(target).__name__}: a path, URL, mapping or zaro.References is needed")
+
+
+_OPENINGS: Openings[Opened] = Openings(kept=16)
+
+
+def detect_again(target: Any, options: Options, state: str) -> Opened:
+    """As `detect`; what this process has opened in the same state already is not opened again."""
+    key = _key(target, options, state)
+    return detect(target, options) if key is None else _OPENINGS.again(key, lambda: detect(target, options))
+
+
+def note(target: Any, options: Options, opened: Opened) -> None:
+    """Let `detect_again` find what is open as long as somebody holds it."""
+    key = _key(target, options, opened.state)
+    if key is not None:
+        _OPENINGS.note(key, opened)
+
+
+def _key(target: Any, options: Options, state: str) -> Hashable:
+    """What tells openings apart; None for what comes with its contents."""
+    address = target.address if isinstance(target, References) else target
+    if not isinstance(address, str):
+        return None
+    own = pickle.dumps(target.options) if isinstance(target, References) else b""
+    return address, state, own, pickle.dumps(options)
 
 
 def _is_reference_mapping(target: Mapping[str, Any]) -> bool:
@@ -227,7 +265,7 @@ def _names_below(paths: Iterable[str]) -> dict[str, list[str]]:
 
 def _plain(store: Store, options: Options) -> Opened:
     try:
-        consolidated = _consolidated(store)
+        consolidated = _consolidated(store) if options.consolidated else None
     except MetadataError as err:
         raise err.of(store.url) from None
     below = {} if consolidated is None else _names_below(_node_paths(consolidated))
@@ -251,7 +289,24 @@ def _plain(store: Store, options: Options) -> Opened:
     def table(path: str, metadata: ArrayMetadata) -> Table:
         return KeyTable(store, f"{path}/" if path else "", metadata.key_encoding, metadata.grid)
 
-    return Opened(store.url, document, names, table, Targets("", options), store=store)
+    return Opened(
+        store.url,
+        document,
+        names,
+        table,
+        Targets("", options),
+        store=store,
+        is_consolidated=consolidated is not None,
+        state_of_store=_state(store),
+    )
+
+
+def _state(store: Store) -> str:
+    if isinstance(store, FsspecStore):
+        return crc_of(
+            part for item in sorted(store.root_documents().items()) for part in (item[0].encode(), item[1])
+        )
+    return "" if isinstance(store, MemoryStore) else state_of(store.url)
 
 
 def _consolidated(store: Store) -> dict[str, DocumentSource] | None:

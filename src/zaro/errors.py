@@ -11,6 +11,7 @@ ZaroError
 │   └── GeneratorError                   a generator contradicts itself
 ├── ScanError (ValueError)               a file holds what no reference set can say
 ├── CombineError (ValueError)            reference sets that cannot be joined
+├── PlotError (ValueError)               a picture that cannot be drawn
 ├── SelectionError (IndexError)          a selection that does not fit the array
 ├── StoreError (OSError)                 a store, file or server did not give what was asked for
 │   ├── StoreForbiddenError (PermissionError)    it is there, perhaps, and not for us
@@ -44,6 +45,7 @@ __all__ = [
     "MetadataError",
     "MissingChunkError",
     "NodeNotFoundError",
+    "PlotError",
     "ReferenceSetError",
     "ScanError",
     "SelectionError",
@@ -174,6 +176,10 @@ class CombineError(ZaroError, ValueError):
     def __str__(self) -> str:
         name = f"variable {_cut(self.variable)!r}: " if self.variable else ""
         return f"{_cut(self.file)}: {name}{_cut(self.reason)}"
+
+
+class PlotError(ZaroError, ValueError):
+    """A picture cannot be drawn: the message says why."""
 
 
 class SelectionError(ZaroError, IndexError):

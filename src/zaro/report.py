@@ -17,7 +17,7 @@ from zaro.hierarchy import Array, Group
 from zaro.references.set import References
 from zaro.references.table import ABSENT, INLINE, DenseTable, Table
 
-__all__ = ["describe", "html", "plain", "text"]
+__all__ = ["describe", "html", "plain", "size_of", "text"]
 
 _MEMBERS = 100  # shown of one group; the rest are counted
 _LETTERS = 200  # shown of one value
@@ -121,7 +121,7 @@ def _members(group: Group) -> Iterator[tuple[str, str]]:
 def _rows(array: Array) -> Iterator[tuple[str, str]]:
     yield "shape", _shape(array)
     yield "dtype", _dtype(array.dtype)
-    yield "size", _size(array.nbytes)
+    yield "size", size_of(array.nbytes)
     yield "chunks", f"{_by(array.chunks)}, {_nchunks(array):,} in all"
     yield "codecs", " > ".join(codec.name.removeprefix("numcodecs.") for codec in array.codecs)
     yield "fill", _short(array.fill_value)
@@ -134,14 +134,15 @@ def _shape(array: Array) -> str:
 
 
 def _one_line(array: Array) -> str:
-    return f"({_shape(array)}) {_dtype(array.dtype)} {_size(array.nbytes)}"
+    return f"({_shape(array)}) {_dtype(array.dtype)} {size_of(array.nbytes)}"
 
 
 def _by(sizes: tuple[int, ...]) -> str:
     return " x ".join(map(str, sizes)) if sizes else "scalar"
 
 
-def _size(nbytes: int) -> str:
+def size_of(nbytes: int) -> str:
+    """Bytes in the unit that keeps the number short."""
     if nbytes < 1024:
         return f"{nbytes} B"
     power = min((nbytes.bit_length() - 1) // 10, 5)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scan_files as files
 import xarray as xr
+from joining import MISMATCHES, small
 
 import zaro
 from zaro import concat, merge
@@ -20,43 +21,6 @@ from zaro.scan import scan
 def year(tmp_path_factory):
     folder = tmp_path_factory.mktemp("year")
     return [files.climate(folder / f"day_{k:03}.nc", first=6 * k) for k in range(4)]
-
-
-def small(file, **how):
-    """A file of one variable; what is not given is as in all others."""
-    how = {
-        "first": 0,
-        "days": 4,
-        "dtype": "f4",
-        "chunk": 2,
-        "units": "days since 2000-01-01",
-        "calendar": "noleap",
-        "zlib": True,
-        "fill": -1.0,
-        "scale": None,
-        "lat": 3,
-        "name": "v",
-        "values": None,
-    } | how
-    with netCDF4.Dataset(file, "w") as ds:
-        ds.createDimension("time", None)
-        ds.createDimension("lat", how["lat"])
-        time = ds.createVariable("time", "f8", ("time",))
-        time.units, time.calendar = how["units"], how["calendar"]
-        time[:] = how["first"] + np.arange(how["days"]) if how["values"] is None else how["values"]
-        ds.createVariable("lat", "f4", ("lat",))[:] = np.arange(how["lat"]) + how.get("shift", 0)
-        v = ds.createVariable(
-            how["name"],
-            how["dtype"],
-            ("time", "lat"),
-            zlib=how["zlib"],
-            fill_value=how["fill"],
-            chunksizes=(how["chunk"], how["lat"]),
-        )
-        if how["scale"]:
-            v.scale_factor = how["scale"]
-        v[:] = np.arange(how["first"], how["first"] + how["days"])[:, None] + np.zeros(how["lat"])
-    return file
 
 
 @pytest.mark.parametrize("inline", [0, 500, 1 << 20])
@@ -83,26 +47,6 @@ def test_variables_without_the_dimension_are_taken_once(year):
     refs = concat([scan(file, inline_threshold=0) for file in year], "time")
     assert refs["lat/0"][0] == str(year[0])
     assert {refs[f"tas/{k}.0.0"][0] for k in range(12)} == set(map(str, year))
-
-
-MISMATCHES = {
-    "dtype": ({"dtype": "f8"}, "v", "dtype is '<f8', in the first set '<f4'"),
-    "chunks": ({"chunk": 4}, "v", r"chunks are \(4, 3\), in the first set \(2, 3\)"),
-    "codec": ({"zlib": False}, "v", r"codecs is \[\], in the first set \["),
-    "fill": ({"fill": -2.0}, "v", "fill_value is -2.0, in the first set -1.0"),
-    "scale": ({"scale": 0.1}, "v", "scale_factor is 0.1, in the first set None"),
-    "calendar": ({"calendar": "standard"}, "time", "calendar is 'standard', in the first set 'noleap'"),
-    "units": (
-        {"units": "days since 2001-01-01"},
-        "time",
-        "units is 'days since 2001-01-01', in the first set",
-    ),
-    "missing": ({"name": "w"}, "v", "is missing"),
-    "overlapping": ({"first": 2}, "time", "begins at 2.0, .* ends at 3.0: they overlap"),
-    "unordered": ({"first": -9}, "time", "not in order; sort=True"),
-    "size": ({"lat": 4}, "v", "size of dimension 1 is 4, in the first set 3"),
-    "identical": ({"shift": 1}, "lat", r"at \[0\]"),
-}
 
 
 @pytest.mark.parametrize("case", MISMATCHES)

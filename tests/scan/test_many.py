@@ -7,15 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import netCDF4
 import numpy as np
 import pytest
 import scan_files as files
 import xarray as xr
+from joining import small
 
 import zaro
 from zaro.cli import main
+from zaro.scan import many
 
 
 @pytest.fixture
@@ -70,7 +73,33 @@ def test_several_files_need_to_know_how_they_are_joined(year, tmp_path, capsys):
     assert "no file fits" in capsys.readouterr().err
 
 
-def test_a_run_that_was_killed_is_finished_by_the_next(tmp_path):
+def children_of(process):
+    found = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return [int(pid) for pid in found.read_text().split()] if found.exists() else []
+
+
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(done):
+    deadline = time.monotonic() + 60
+    while not done() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert done()
+
+
+def contents(target):
+    if target.is_file():
+        return target.read_bytes()
+    return {path.relative_to(target): path.read_bytes() for path in target.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(("ending", "jobs"), [("json", "1"), ("parquet", "2")])
+def test_a_run_that_was_killed_is_finished_by_the_next(tmp_path, ending, jobs):
     for k in range(60):
         with netCDF4.Dataset(tmp_path / f"f{k:02}.nc", "w") as ds:
             ds.createDimension("time", None)
@@ -84,25 +113,48 @@ def test_a_run_that_was_killed_is_finished_by_the_next(tmp_path):
         str(tmp_path / "f*.nc"),
         "--concat",
         "time",
+    ]
+    process = subprocess.Popen([*command, "--jobs", jobs, "-o", str(tmp_path / f"killed.{ending}")])
+    parts = tmp_path / f".killed.{ending}.parts"
+    wait_until(lambda: process.poll() is not None or (parts.exists() and len(os.listdir(parts)) >= 5))
+    workers = children_of(process)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    wait_until(lambda: not any(map(is_running, workers)))
+    assert 1 <= len(list(parts.glob("*.json"))) < 60
+    for name in ("killed", "whole"):
+        subprocess.run([*command, "--jobs", "1", "-o", str(tmp_path / f"{name}.{ending}")], check=True)
+    assert contents(tmp_path / f"killed.{ending}") == contents(tmp_path / f"whole.{ending}")
+    np.testing.assert_array_equal(zaro.open(tmp_path / f"killed.{ending}")["v"][...], np.arange(60))
+    assert not parts.exists()
+
+
+@pytest.mark.parametrize("group", [2, 3, 100])
+def test_sets_are_joined_in_groups_that_fit_in_memory(year, tmp_path, monkeypatch, group):
+    monkeypatch.setattr(many, "GROUP", group)
+    target = tmp_path / "refs.parquet"
+    assert main(["scan", *map(str, year), "--concat", "time", "-o", str(target), "--jobs", "1"]) == 0
+    whole = zaro.concat([zaro.scan(file) for file in year], "time")
+    with xr.open_dataset(target, engine="zaro") as found, xr.open_dataset(whole, engine="zaro") as expected:
+        xr.testing.assert_identical(found.load(), expected.load())
+
+
+def test_groups_that_do_not_fit_are_joined_at_once_and_told_by_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(many, "GROUP", 2)
+    for k in range(5):
+        small(tmp_path / f"{k}.nc", first=4 * k, dtype="f8" if k == 3 else "f4")
+    command = [
+        "scan",
+        str(tmp_path / "*.nc"),
+        "--concat",
+        "time",
+        "-o",
+        str(tmp_path / "r.json"),
         "--jobs",
         "1",
     ]
-    process = subprocess.Popen([*command, "-o", str(tmp_path / "killed.json")])
-    parts = tmp_path / ".killed.json.parts"
-    deadline = time.monotonic() + 60
-    while (
-        (not parts.exists() or len(os.listdir(parts)) < 5)
-        and process.poll() is None
-        and time.monotonic() < deadline
-    ):
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    for name in ("killed", "whole"):
-        subprocess.run([*command, "-o", str(tmp_path / f"{name}.json")], check=True)
-    assert (tmp_path / "killed.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
-    np.testing.assert_array_equal(zaro.open(tmp_path / "killed.json")["v"][...], np.arange(60))
-    assert not parts.exists()
+    assert main(command) == 1
+    assert "3.nc: variable 'v': dtype is '<f8'" in capsys.readouterr().err
 
 
 def test_a_dask_cluster_scans_as_well(year, tmp_path):

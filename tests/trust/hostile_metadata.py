@@ -151,7 +151,7 @@ for codec in (
 ):
     v2(f"the codec {codec['id']!r}", compressor=codec)
 for member, value in (
-    ("level", 10**9),
+    ("level", 2**40),
     ("level", "nine"),
     ("level", [1]),
     ("level", 1.5),

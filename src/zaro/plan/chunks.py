@@ -62,6 +62,12 @@ class Plan:
             stride *= self.grid[d]
         return total.reshape(-1)
 
+    def index(self, task: int) -> tuple[int, ...]:
+        """Place of one task's chunk in the grid."""
+        counts = [len(axis.segments) for axis in self.axes]
+        place = np.unravel_index(task, counts) if counts else ()
+        return tuple(int(axis.chunks[k]) for axis, k in zip(self.axes, place, strict=True))
+
     def rows(self, out: NDArray[Any]) -> list[tuple[Any, ...]]:
         """The axes as the kernel takes them, with the strides of `out`."""
         strides = iter(out.strides)
@@ -104,10 +110,18 @@ def plan_axes(metadata: ArrayMetadata, picks: tuple[Pick, ...]) -> Plan:
 
 def longest_axis(metadata: ArrayMetadata, picks: tuple[Pick, ...]) -> int | None:
     """Axis along which most chunks are touched, where they are too many to be planned at once; else None."""
-    touched = [min(pick.count, n) for pick, n in zip(picks, metadata.grid, strict=True)]
+    touched = [_touched(metadata, d, pick) for d, pick in enumerate(picks)]
     if math.prod(touched) <= config.TASKS_AT_ONCE:
         return None
     return max(range(len(touched)), key=touched.__getitem__)
+
+
+def _touched(metadata: ArrayMetadata, d: int, pick: Pick) -> int:
+    """Chunks that a pick touches along axis `d`, at most."""
+    most = min(pick.count, metadata.grid[d])
+    if isinstance(pick, Listed) or metadata.edges is not None:
+        return most
+    return min(most, (pick.count - 1) * abs(pick.step) // max(metadata.chunks[d], 1) + 2)
 
 
 def halves(pick: Pick) -> tuple[Pick, Pick]:

@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "FileTable",
+    "Files",
+    "JoinedFiles",
     "PackedFiles",
     "file_table",
     "folder_of",
@@ -125,6 +127,9 @@ class FileTable(Files):
         self.resolved: list[str | None] = (
             list(written) if folder is None else [None if is_relative(url) else url for url in written]
         )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return FileTable, (self.written, self.folder)
 
     def __len__(self) -> int:
         return len(self.written)

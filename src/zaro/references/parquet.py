@@ -71,9 +71,6 @@ class _Files(FileTable):
         self._ids: dict[str, int] = {}
         self.lock = threading.Lock()
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return FileTable, (self.written, self.folder)
-
     def ids(self, names: list[str]) -> Ids:
         """Ids of files by name; new ones are added."""
         with self.lock:

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +26,14 @@ from zaro.references.files import is_local, local_path
 from zaro.references.parquet import EXTRA, HEADER, partition_key
 from zaro.references.partition import BASE64
 from zaro.references.table import INLINE, WHOLE, Located
+from zaro.references.writing import Progress, atomic
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
     from zaro.references.set import References
 
-__all__ = ["encode_partition", "write"]
+__all__ = ["RECORD_SIZE", "encode_partition", "extend", "write"]
 
 RECORD_SIZE = 100_000
 ENCODERS = 2  # partitions that are encoded at a time
@@ -47,7 +48,7 @@ def write(
     record_size: int = RECORD_SIZE,
     compression: str = "zstd",
     storage_options: Mapping[str, Any] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Write a set to a folder of partitions, which replaces what is there once it is complete.
 
@@ -88,6 +89,60 @@ def write(
         _write_remote(address, storage_options or {}, all_into)
 
 
+def extend(
+    refs: Contents | References,
+    target: str | os.PathLike[str],
+    partitions: Mapping[str, Iterable[int]],
+    *,
+    record_size: int,
+    compression: str = "zstd",
+    storage_options: Mapping[str, Any] | None = None,
+) -> None:
+    """Write some partitions of a set anew, then its header: each at once, in this order.
+
+    Parameters
+    ----------
+    refs
+        The set as it shall be. Wherever a chunk of the set that is there has another place in this one, its
+        values must be the same.
+    partitions
+        Numbers of the partitions to write, by path of the array.
+    record_size : int
+        As the set that is there has it.
+
+    Notes
+    -----
+    A reader sees the old set or the new one, never a mixture. The header alone says how many chunks there
+    are: who read the old one looks at rows that mean the same in partitions of either age, and who reads the
+    new one finds all its partitions written. An interruption before the header leaves the old set as it was.
+    """
+    contents, address = contents_of(refs), os.fspath(target).rstrip("/")
+    folder = target_folder(address)
+    for path, numbers in partitions.items():
+        table = contents.tables[path]
+        for block in numbers:
+            ids = np.arange(
+                block * record_size, min((block + 1) * record_size, table.nchunks), dtype=np.int64
+            )
+            key = partition_key(path, block)
+            data = _encode(table.locate(ids), record_size, compression, folder, address, key)
+            _put_one(address, key, data, storage_options)
+    _put_one(address, HEADER, _header(contents, record_size), storage_options)
+
+
+def _put_one(
+    address: str, key: str, data: bytes | memoryview, storage_options: Mapping[str, Any] | None
+) -> None:
+    where = f"{address}/{key}"
+    try:
+        if is_local(address):
+            os.makedirs(os.path.dirname(local_path(where)), exist_ok=True)
+        with atomic(where, storage_options) as file:
+            file.write(data)
+    except OSError as err:
+        raise StoreError(where, f"cannot be written: {err.strerror or err}") from err
+
+
 def _write_partitions(
     contents: Contents,
     put: Put,
@@ -95,7 +150,7 @@ def _write_partitions(
     compression: str,
     folder: str,
     document: str,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> None:
     total = sum(table.nchunks for table in contents.tables.values())
     done = 0
@@ -156,8 +211,8 @@ def _encode(
     table = pa.table(
         {
             "path": _paths(at, named, rows, folder),
-            "offset": _padded(np.where(named & ~whole, at.offset, 0), rows),
-            "size": _padded(np.where(named & ~whole, at.length, 0), rows),
+            "offset": _integers(np.where(named & ~whole, at.offset, 0), rows),
+            "size": _integers(np.where(named & ~whole, at.length, 0), rows),
             "raw": _raw(at, rows),
         }
     )
@@ -169,37 +224,64 @@ def _encode(
     return memoryview(out.getvalue())
 
 
-def _padded(values: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
-    return values if len(values) == rows else np.pad(values, (0, rows - len(values)))
+# Arrow's arrays are made from buffers: `pyarrow.array` would import pandas, and that takes 40 MB.
+
+
+def _integers(values: NDArray[np.int64], rows: int) -> pa.Array:
+    import pyarrow as pa
+
+    padded = np.zeros(rows, np.int64)
+    padded[: len(values)] = values
+    return pa.Array.from_buffers(pa.int64(), rows, [None, pa.py_buffer(padded)])
+
+
+def _texts(
+    kind: pa.DataType, pieces: Sequence[bytes | memoryview], held: NDArray[np.bool_] | None = None
+) -> pa.Array:
+    """Array of bytes or text; with `held`, one with nulls in between."""
+    import pyarrow as pa
+
+    n = len(pieces) if held is None else len(held)
+    sizes = np.zeros(n, np.int64)
+    sizes[slice(None) if held is None else held] = [len(piece) for piece in pieces]
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    if ends[-1] >= 2**31:
+        raise ReferenceSetError(
+            "", "", f"{ends[-1]} inline bytes in one partition, which holds 2 GiB at most"
+        )
+    valid = None if held is None else pa.py_buffer(np.packbits(held, bitorder="little"))
+    data = pa.py_buffer(b"".join(pieces))
+    return pa.Array.from_buffers(kind, n, [valid, pa.py_buffer(ends.astype(np.int32)), data])
 
 
 def _paths(at: Located, named: NDArray[np.bool_], rows: int, folder: str | None) -> pa.Array:
     import pyarrow as pa
 
     used, local = used_files(at.file_id)
-    names = [name_of(at.files, file_id, folder) for file_id in used.tolist()]
-    place = np.zeros(rows, np.int32)
+    names = [name_of(at.files, file_id, folder).encode() for file_id in used.tolist()]
+    place, held = np.zeros(rows, np.int32), np.zeros(rows, bool)
     place[: len(local)] = np.maximum(local, 0)
-    null = np.ones(rows, bool)
-    null[: len(named)] = ~named
-    return pa.DictionaryArray.from_arrays(pa.array(place, mask=null), pa.array(names, pa.string()))
+    held[: len(named)] = named
+    valid = pa.py_buffer(np.packbits(held, bitorder="little"))
+    indices = pa.Array.from_buffers(pa.int32(), rows, [valid, pa.py_buffer(place)])
+    return pa.DictionaryArray.from_arrays(indices, _texts(pa.string(), names), safe=False)
 
 
 def _raw(at: Located, rows: int) -> pa.Array:
     import pyarrow as pa
 
-    held = np.flatnonzero(at.file_id == INLINE)
-    if not len(held):
+    inline = np.flatnonzero(at.file_id == INLINE)
+    if not len(inline):
         return pa.nulls(rows, pa.binary())
     data = memoryview(at.inline).cast("B")
-    values: list[bytes | memoryview | None] = [None] * rows
-    for row, offset, length in zip(
-        held.tolist(), at.offset[held].tolist(), at.length[held].tolist(), strict=True
-    ):
+    pieces: list[bytes | memoryview] = []
+    for offset, length in zip(at.offset[inline].tolist(), at.length[inline].tolist(), strict=True):
         piece = data[offset : offset + length]
         plain = piece[: len(BASE64)] != BASE64  # bytes that begin so would be decoded by who reads them
-        values[row] = piece if plain else BASE64 + base64.b64encode(piece)
-    return pa.array(values, pa.binary())
+        pieces.append(piece if plain else BASE64 + base64.b64encode(piece))
+    held = np.zeros(rows, bool)
+    held[inline] = True
+    return _texts(pa.binary(), pieces, held)
 
 
 # ---- the header --------------------------------------------------------------------------------

@@ -108,10 +108,9 @@ class ShardTable:
         empty = (first == _EMPTY) & (nbytes == _EMPTY)
         begin = outer.offset[row]
         self._check(ids, first, nbytes, empty, outer, row)
-        offset = np.where(empty, 0, first).astype(np.int64)
-        length = np.where(empty, 0, nbytes).astype(np.int64)
+        at, length = (np.where(empty, 0, column).astype(np.int64) for column in (first, nbytes))
         file_id = np.where(empty, np.int32(ABSENT), outer.file_id[row]).astype(np.int32)
-        return Located(file_id, begin + offset, length, outer.files, outer.inline, outer.store)
+        return Located(file_id, begin + at, length, outer.files, outer.inline, outer.store)
 
     def listed(self) -> NDArray[np.int64]:
         """Ids of the chunks that exist, ascending; reads the index of every shard."""

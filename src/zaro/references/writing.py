@@ -27,7 +27,7 @@ from zaro.references.table import INLINE, Ids, Located, batches
 if TYPE_CHECKING:
     from zaro.references.set import References
 
-__all__ = ["atomic", "compressed", "spelled", "write"]
+__all__ = ["Progress", "atomic", "compressed", "spelled", "write"]
 
 ROOM = 1 << 20  # bytes of text made at a time
 BATCH = 1 << 16  # chunks located at a time

@@ -10,18 +10,23 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait as wait_for
+from threading import Thread
 from typing import Any
 
-from zaro.errors import StoreNotFoundError, ZaroError
+from zaro.errors import CombineError, StoreNotFoundError, ZaroError
 from zaro.references.files import FileTable, is_local, local_path
 from zaro.references.set import References
+from zaro.scan.append import append
 from zaro.scan.combine import concat, merge
 from zaro.scan.open import scan
 from zaro.scan.settings import Settings
 
 __all__ = ["expand", "scan_many"]
 
+GROUP = 256
+"""Sets that are joined at a time."""
 AHEAD = 8
 """Files for each process that wait or are under way."""
 
@@ -58,6 +63,7 @@ def scan_many(
     dims: Sequence[str] | None = None,
     coords: Mapping[str, Any] | None = None,
     sort: bool = False,
+    behind: bool = False,
     jobs: int | None = None,
     dask: str | None = None,
     allow_failures: bool = False,
@@ -75,6 +81,8 @@ def scan_many(
         Dimensions to join along; without them the files are merged.
     coords, sort
         As `zaro.concat`.
+    behind : bool
+        Join them behind the set that is there, as `zaro.append`.
     jobs : int, optional
         Processes; one for each core by default.
     dask : str, optional
@@ -113,9 +121,16 @@ def scan_many(
     failures = {url: failures[url] for url in urls if url in failures}
     good = [url for url in urls if url not in failures]
     if good and (allow_failures or not failures):
-        refs = _join([parts[url] for url in good], good, dims, coords, sort)
-        _spell(refs, Settings(relative_to=None if relative_to is None else os.fspath(relative_to)))
-        refs.save(target)
+        found = [parts[url] for url in good]
+        if behind:
+            sets = [_bare(part) for part in found]
+            append(
+                target, sets, *(dims or ()), coords=coords, sort=sort, labels=good, relative_to=relative_to
+            )
+        else:
+            refs = _join(found, good, dims, coords, sort)
+            _spell(refs, Settings(relative_to=None if relative_to is None else os.fspath(relative_to)))
+            refs.save(target)
         shutil.rmtree(folder)
     return failures
 
@@ -127,10 +142,26 @@ def _join(
     coords: Mapping[str, Any] | None,
     sort: bool,
 ) -> References:
+    if dims and len(dims) == 1 and not sort and len(parts) > GROUP:
+        try:
+            return _join_in_groups(parts, urls, dims[0], coords or {})
+        except CombineError:
+            pass  # all at once then: perhaps they fit, and else the error tells which file does not
     sets = [_bare(part) for part in parts]
     if dims:
         return concat(sets, dims, coords=coords, sort=sort, labels=urls)
     return sets[0] if len(sets) == 1 else merge(sets, labels=urls)
+
+
+def _join_in_groups(parts: list[str], urls: list[str], dim: str, coords: Mapping[str, Any]) -> References:
+    """Join groups of sets, then the groups: what is in memory is columns, and the sets of one group."""
+    groups = []
+    for start in range(0, len(parts), GROUP):
+        some = slice(start, start + GROUP)
+        sets = [_bare(part) for part in parts[some]]
+        groups.append(concat(sets, dim, coords=coords, labels=urls[some]))
+    decode = {dim: "time"} if coords.get(dim) == "time" else None
+    return concat(groups, dim, coords=decode, labels=urls[::GROUP])
 
 
 def _spell(refs: References, settings: Settings) -> None:
@@ -187,7 +218,9 @@ def _on_processes(
         yield from ((url, _scan_to(url, part, how)) for url, part in todo.items())
         return
     waiting = iter(todo.items())
-    with ProcessPoolExecutor(min(jobs, len(todo)), mp_context=get_context("spawn")) as pool:
+    # new processes, not forks: a fork takes along locks that other threads hold, of HDF5 for one
+    context = get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(todo)), mp_context=context, initializer=_end_with_parent) as pool:
         under_way: dict[Future[str | None], str] = {}
         while True:
             for url, part in islice(waiting, AHEAD * jobs - len(under_way)):
@@ -196,6 +229,14 @@ def _on_processes(
                 return
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                 yield under_way.pop(future), _outcome(future)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it has ended, however it did: nobody would give it work."""
+    parent = parent_process()
+    if parent is not None:
+        ended = parent.sentinel
+        Thread(target=lambda: (wait_for([ended]), os._exit(1)), daemon=True).start()
 
 
 def _outcome(future: Future[str | None]) -> str | None:
