@@ -209,6 +209,41 @@ def _bomb(folder: Path) -> None:
 case("a partition that unpacks to very much", _bomb, error("ZaroError", "refs.parquet", KEY), seconds=30)
 
 
+def _varint(value: int, nbytes: int = 0) -> bytes:
+    """A number as Thrift spells it; in as many bytes as are asked for."""
+    found = bytearray()
+    value *= 2  # zigzag
+    while value >= 0x80 or len(found) + 1 < nbytes:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def _lying_bomb(folder: Path) -> None:
+    """The same; the footer says that all of it is small."""
+    import pyarrow.parquet as pq
+
+    _bomb(folder)
+    target = folder / "refs.parquet" / KEY
+    raw, file = target.read_bytes(), pq.ParquetFile(target)
+    footer = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
+    told = file.metadata.row_group(0).column(3).total_uncompressed_size
+    total = file.metadata.row_group(0).total_byte_size
+    tail = raw[footer:]
+    for size in {told, total}:
+        tail = tail.replace(_varint(size), _varint(100, len(_varint(size))))
+    target.write_bytes(raw[:footer] + tail)
+    assert pq.ParquetFile(target).metadata.row_group(0).column(3).total_uncompressed_size == 100
+
+
+case(
+    "a partition that unpacks to very much, and lies about it",
+    _lying_bomb,
+    error("ZaroError", "refs.parquet", KEY),
+    seconds=30,
+)
+
+
 def _many_rows(folder: Path) -> None:
     """Eight million rows that all say the same, in some kilobytes."""
     import pyarrow as pa
