@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import GOOD, VALUES, Case, Promise, error, reads
+from cases import GOOD, VALUES, Case, Promise, error, reads, reads_damaged
 
 import zaro
 
@@ -641,3 +641,11 @@ def _zstd_bomb() -> bytes:
         packer.compress(b"a" * (1 << 20)) for _ in range(192)
     ]
     return b"".join([*parts, packer.flush()])
+
+
+case(
+    "with a few bytes wrong",
+    document(templates={"u": "x"}, gen=[]),
+    GOOD,
+    read=reads_damaged("refs.json", "refs.json"),
+)

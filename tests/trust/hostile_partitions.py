@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import GOOD, VALUES, Case, Make, Promise, Read, error, reads, same
+from cases import GOOD, VALUES, Case, Make, Promise, Read, error, reads, reads_damaged, same
 
 import zaro
 
@@ -331,3 +331,13 @@ def _replaced_while_open(folder: Path, address: str) -> None:
 
 
 case("removed after it was opened", write, error("ZaroError", "refs.parquet"), _replaced_while_open)
+
+
+for last in (None, 900):  # the footer stands at the end
+    case(
+        f"partitions with a few bytes wrong, {'anywhere' if last is None else 'at the end'}",
+        lambda folder: write(folder, row_group_size=1),
+        GOOD,
+        reads_damaged(f"refs.parquet/{KEY}", "refs.parquet", last=last),
+    )
+case("headers with a few bytes wrong", write, GOOD, reads_damaged("refs.parquet/.zmetadata", "refs.parquet"))

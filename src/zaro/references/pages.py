@@ -1,112 +1,117 @@
-"""What the pages of a Parquet partition unpack to, as their own headers say: the decoder believes these.
+"""What a Parquet partition unpacks to, as its footer and its pages' own headers say.
 
-Source: Parquet's `parquet.thrift` (PageHeader), in Thrift's compact protocol.
+The decoder believes both. They are read here from the bytes: pyarrow tells the sizes of columns too, but ends
+the process over some damaged footers.
+
+Source: Parquet's `parquet.thrift` (FileMetaData, PageHeader), in Thrift's compact protocol.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["unpacked_nbytes"]
+__all__ = ["sizes_of_group"]
 
-_DEEPEST = 8  # structures in structures; a header has three
-_STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 11, 12
-_UNPACKED, _PACKED = 2, 3  # fields of a header
+_DEEPEST = 16  # structures in structures
+_STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 12
+_NUMBERS = (4, 5, 6)
 
 
 class _Reader:
-    """Fields of the compact protocol, one after the other."""
+    """Values of the compact protocol, one after the other; texts are left out."""
 
     def __init__(self, data: memoryview, at: int) -> None:
         self.data, self.at = data, at
 
-    def varint(self) -> int:
-        found = shift = 0
-        while True:
-            byte = self.data[self.at]
-            self.at += 1
-            found |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return found
-            shift += 7
-            if shift > 63:
-                raise ValueError("a number is too long")
-
-    def skip(self, kind: int, depth: int) -> None:
-        if depth > _DEEPEST:
-            raise ValueError("a page's header nests too deeply")
-        if kind == _BYTE:
-            self.at += 1
-        elif kind == _DOUBLE:
-            self.at += 8
-        elif kind == _BINARY:
-            nbytes = self.varint()
-            self.at += nbytes
-        elif kind in (_LIST, _SET):
-            head = self.data[self.at]
-            self.at += 1
-            n = head >> 4 if head >> 4 < 15 else self.varint()
-            for _ in range(min(n, len(self.data))):
-                self.element(head & 0x0F, depth)
-        elif kind == _MAP:
-            raise ValueError("a page's header holds a map")
-        elif kind == _STRUCT:
-            self.fields(depth + 1)
-        elif kind not in (_TRUE, _FALSE):
-            self.varint()
-
-    def element(self, kind: int, depth: int) -> None:
-        if kind in (_TRUE, _FALSE):  # in a list they take a byte
-            self.at += 1
-        else:
-            self.skip(kind, depth + 1)
-        if self.at > len(self.data):
-            raise IndexError
-
-    def fields(self, depth: int = 0) -> dict[int, int]:
-        """The numbers among the fields of a structure."""
-        found, number = {}, 0
-        while (head := self.data[self.at]) != _STOP:
-            self.at += 1
-            kind, step = head & 0x0F, head >> 4
-            number = number + step if step else self._zigzag()
-            if kind in (4, 5, 6):
-                found[number] = self._zigzag()
-            else:
-                self.skip(kind, depth)
-        self.at += 1
-        return found
-
-    def _zigzag(self) -> int:
-        found = self.varint()
+    def number(self) -> int:
+        """A number with a sign."""
+        found = self._varint()
         return found >> 1 ^ -(found & 1)
 
+    def _varint(self) -> int:
+        found = shift = 0
+        while (byte := self._byte()) >= 0x80:
+            found |= (byte & 0x7F) << shift
+            shift += 7
+            if shift > 63:
+                raise ValueError("a number in it is too long")
+        return found | byte << shift
 
-def unpacked_nbytes(data: memoryview, group: Any) -> int:
-    """Bytes that the pages of a row group unpack to.
+    def _byte(self) -> int:
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise ValueError("it nests too deeply")
+        if kind in _NUMBERS:
+            return self.number()
+        if kind == _STRUCT:
+            return self.structure(depth + 1)
+        if kind in (_LIST, _SET):
+            return self._items(depth)
+        if kind not in (_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY):
+            raise ValueError(f"it holds something of kind {kind}")
+        self.at += {_BYTE: 1, _DOUBLE: 8, _BINARY: 0}.get(kind, 0)
+        if kind == _BINARY:
+            nbytes = self._varint()
+            self.at += nbytes
+        return None
+
+    def _items(self, depth: int) -> list[Any]:
+        head = self._byte()
+        n, kind = head >> 4, head & 0x0F
+        n = self._varint() if n == 15 else n
+        if n > len(self.data) - self.at:
+            raise ValueError("a list in it is longer than the file")
+        if kind in (_TRUE, _FALSE):  # which take a byte each in a list
+            self.at += n
+            return []
+        return [self._value(kind, depth + 1) for _ in range(n)]
+
+    def structure(self, depth: int = 0) -> dict[int, Any]:
+        """The values of a structure by the numbers of its fields."""
+        found: dict[int, Any] = {}
+        number = 0
+        while (head := self._byte()) != _STOP:
+            kind, step = head & 0x0F, head >> 4
+            number = number + step if step else self.number()
+            found[number] = self._value(kind, depth)
+        return found
+
+
+def sizes_of_group(data: memoryview, group: int) -> tuple[int, int]:
+    """Bytes that the columns of one row group have in the file, and bytes that they unpack to.
 
     Raises
     ------
     ValueError
-        A header is broken, or pages lie outside of the file.
+        The footer or the header of a page is broken, or pages lie outside of the file.
     """
-    total = 0
-    for k in range(group.num_columns):
-        column = group.column(k)
-        starts = [column.data_page_offset, column.dictionary_page_offset or 0]
-        at = min(start for start in starts if start > 0) if max(starts) > 0 else 0
-        end = at + column.total_compressed_size
-        if not 0 <= at <= end <= len(data):
-            raise ValueError("its pages lie outside of the file")
-        while at < end:
-            reader = _Reader(data, at)
-            try:
-                header = reader.fields()
-            except IndexError:
-                raise ValueError("a page's header breaks off") from None
-            unpacked, packed = header.get(_UNPACKED, -1), header.get(_PACKED, -1)
-            if unpacked < 0 or packed < 0:
-                raise ValueError("a page's header has no sizes, or sizes below 0")
-            total += unpacked
-            at = reader.at + packed
+    try:
+        footer = _Reader(data, len(data) - 8 - int.from_bytes(data[-8:-4], "little")).structure()
+        packed = unpacked = 0
+        for column in footer[4][group][1]:  # row_groups, columns
+            facts = column[3]  # meta_data
+            packed += max(facts[7], 0)
+            unpacked += max(facts[6], _unpacked(data, facts), 0)
+    except (IndexError, KeyError, TypeError):
+        raise ValueError("its footer or a page's header is broken") from None
+    return packed, unpacked
+
+
+def _unpacked(data: memoryview, facts: dict[int, Any]) -> int:
+    """Bytes that the pages of one column unpack to."""
+    at = min(start for start in (facts[9], facts.get(11) or facts[9]) if start >= 0)
+    end, total = at + facts[7], 0
+    if not 0 <= at <= end <= len(data):
+        raise ValueError("its pages lie outside of the file")
+    while at < end:
+        reader = _Reader(data, at)
+        header = reader.structure()
+        unpacked, packed = header[2], header[3]
+        if unpacked < 0 or packed < 0:
+            raise ValueError("a page has a size below 0")
+        total += unpacked
+        at = reader.at + packed
     return total

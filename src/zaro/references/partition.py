@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from zaro import config
 from zaro.errors import ReferenceSetError
-from zaro.references.pages import unpacked_nbytes
+from zaro.references.pages import sizes_of_group
 from zaro.references.table import ABSENT, INLINE, WHOLE, Ids
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def read_rows(
     file = opened.file
     wanted = [name for name in file.schema_arrow.names if name in COLUMNS]
     try:
-        _refuse_bombs(opened.data, file.metadata.row_group(group), rows, place)
+        _refuse_bombs(opened.data, group, rows, place)
         table = _first_rows(file, group, rows, wanted)
         columns = {name: _one_array(table.column(name)) for name in wanted}
         file_id, unnamed = _file_ids(columns.get("path"), table.num_rows, place, file_ids)
@@ -166,14 +166,9 @@ def read_rows(
     return Partition(file_id, offset, length, held.inline)
 
 
-def _refuse_bombs(data: memoryview, group: Any, rows: int, place: _Place) -> None:
+def _refuse_bombs(data: memoryview, group: int, rows: int, place: _Place) -> None:
     """Refuse columns that unpack to far more than is stored of them."""
-    columns = [group.column(k) for k in range(group.num_columns)]
-    packed, told = (
-        sum(max(getattr(column, name), 0) for column in columns)
-        for name in ("total_compressed_size", "total_uncompressed_size")
-    )
-    unpacked = max(told, unpacked_nbytes(data, group))
+    packed, unpacked = sizes_of_group(data, group)
     if unpacked > config.PARTITION_PAGES + config.PARTITION_RATIO * packed + 64 * rows:
         reason = f"{packed} bytes promise {unpacked}, for {rows} rows; see zaro.config.PARTITION_RATIO"
         raise place.error(f"unpacks to far more than is stored: {reason}")
