@@ -107,7 +107,7 @@ def damaged(good: bytes, seed: int, last: int | None = None) -> bytes:
 
 
 def reads_damaged(name: str, target: str, times: int = 250, last: int | None = None) -> Read:
-    """Read an array again and again, each time with other bytes of one file wrong: values, or zaro's errors."""
+    """Read an array again and again, other bytes of one file wrong each time: values, or errors of zaro."""
 
     def read(folder: Path, address: str) -> None:
         good = (folder / name).read_bytes()
