@@ -142,6 +142,26 @@ IMAGES = {
 }
 
 
+@pytest.mark.parametrize("how", [*HOW, "lzw", "jpeg"])
+def test_kerchunks_document_reads_through_ours_and_ours_through_kerchunk(tmp_path, how):
+    from kerchunk.tiff import tiff_to_zarr
+
+    settings = HOW.get(how) or {"compression": how, "tile": (32, 16)}
+    if how in ("lzw", "jpeg"):
+        pytest.importorskip("imagecodecs")
+    values = (GREY[:96, :80] % 256).astype("u1")
+    file = tmp_path / "f.tif"
+    # without notes of its own on the shape, which kerchunk stumbles over
+    tifffile.imwrite(
+        file, values, metadata=None, **({"rowsperstrip": 8} if how == "plain" else {}), **settings
+    )
+    expected = tifffile.imread(file)
+    document = tiff_to_zarr(str(file))
+    np.testing.assert_array_equal(zaro.open(document)[...], expected)
+    with xr.open_dataset(files.document(scan(file, inline_threshold=0)), engine="kerchunk") as ds:
+        np.testing.assert_array_equal(ds["data"].values, expected)
+
+
 @pytest.mark.parametrize("how", IMAGES)
 def test_images_that_imagecodecs_decodes_read_as_tifffile_reads_them(tmp_path, how):
     pytest.importorskip("imagecodecs")
