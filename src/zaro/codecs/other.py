@@ -7,6 +7,7 @@ from dataclasses import replace
 from zaro.codecs.foreign import NumcodecsStep, numcodecs_step, stream_step
 from zaro.codecs.members import Members
 from zaro.codecs.parts import BytesStep, Part, State
+from zaro.codecs.zfp import ZfpStep
 
 __all__ = ["compile_other"]
 
@@ -33,4 +34,5 @@ def _step(members: Members, state: State) -> BytesStep:
     if members.codec == "packbits" and state.dtype is not None and state.dtype.itemsize != 1:
         members.misplaced(f"which packs booleans, but the elements are of type {state.dtype}")
     # a codec that stands for `bytes` knows the type of its numbers, and it must be the array's
-    return NumcodecsStep(step.name, step.codec, state.dtype if state.array else None)
+    step = NumcodecsStep(step.name, step.codec, state.dtype if state.array else None)
+    return ZfpStep(step) if members.codec == "zfpy" else step
