@@ -43,7 +43,7 @@ def refs(folder: Path) -> str:
 def expected(refs: str) -> xr.Dataset:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return xr.open_dataset(refs, engine="kerchunk").load()
+        return xr.open_dataset(refs, engine="kerchunk", chunks={}).load()  # without, dask stays
 
 
 KERCHUNKED: list[dict[str, Any]] = [
