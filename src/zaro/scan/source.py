@@ -40,10 +40,13 @@ class Source:
         What references name: an absolute path, or the URL as it was given.
     path : str or None
         Path of a local file.
+    used : list of str
+        The files that its references name, once it was scanned: itself, and those that it links to.
     """
 
     def __init__(self, url: str, path: str | None, file: io.RawIOBase | io.BufferedReader) -> None:
         self.url, self.path, self._file = url, path, file
+        self.used: list[str] = []
 
     def __enter__(self) -> Source:
         return self
