@@ -101,6 +101,33 @@ def test_html_of_references_counts_chunks_and_files(archive):
     assert "absent" in words
 
 
+def test_html_of_references_names_codecs_and_of_their_nodes_files_and_what_is_absent(archive):
+    refs = zaro.References.open(archive.references)
+    root = zaro.open(refs)
+    for shown in (refs, root, root["tas"]):
+        words = " ".join(check(shown._repr_html_()).words)
+        assert "59 x 2 x 3 = 354 chunks in 2 files" in words
+        assert "absent" in words
+        assert "shuffle > zlib" in words
+
+
+def test_references_are_shown_whatever_they_say(archive):
+    sparse = {f"v/{k}": [NASTY, k, 1] for k in (3, 70)}
+    document = {"shape": [100], "chunks": [1], "dtype": "|u1", "compressor": None, "filters": None}
+    document |= {"zarr_format": 2, "order": "C", "fill_value": 0}
+    broken = {**document, "dtype": NASTY}
+    found = {".zgroup": '{"zarr_format": 2}', "v/.zarray": json.dumps(document), **sparse}
+    refs = zaro.References.open(
+        {**found, f"{NASTY}/.zarray": json.dumps(document), "b/.zarray": json.dumps(broken)}
+    )
+    checker = check(refs._repr_html_())
+    words = " ".join(checker.words)
+    assert "script" not in checker.tags
+    assert NASTY in words
+    assert "100 chunks in 1 file, 98.0% absent; bytes" in words
+    assert "100 chunks, 100.0% absent; bytes" in words
+
+
 @pytest.mark.parametrize("fill", ["NaN", "Infinity", None, 0])
 def test_a_description_is_json(fill):
     root = zaro.open(group({"x": [1, None]}) | array([4, 0], fill_value=fill))

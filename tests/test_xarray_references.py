@@ -133,7 +133,12 @@ def opened_by_kerchunk(path: Path, **options: Any) -> xr.Dataset:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = xr.open_dataset(
-            str(path), engine="kerchunk", storage_options=kerchunks, open_dataset_options=options, **direct
+            str(path),
+            engine="kerchunk",
+            chunks={},
+            storage_options=kerchunks,
+            open_dataset_options=options,
+            **direct,
         )
         return found.load()
 

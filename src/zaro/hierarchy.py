@@ -24,6 +24,7 @@ from zaro.plan.chunks import halves, longest_axis, plan_axes, plan_points
 from zaro.plan.selection import Pick, Points, basic, fields, is_list, orthogonal, points
 from zaro.read import Source, check_output, read
 from zaro.references.files import is_local, local_path
+from zaro.references.set import References
 from zaro.references.shard import open_shards
 from zaro.references.table import ABSENT, INLINE, Located
 
@@ -69,6 +70,11 @@ class _Node:
     def is_consolidated(self) -> bool:
         """Whether the documents of all nodes came together: of references, and of a consolidated store."""
         return self._opened.is_consolidated
+
+    @property
+    def references(self) -> References | None:
+        """The reference set that it lies in, where it lies in one."""
+        return self._opened.references
 
     def find(self, path: str) -> Array | Group | None:
         """Find a node of the same target.

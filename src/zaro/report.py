@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from zaro.hierarchy import Array, Group
+from zaro.errors import ZaroError
+from zaro.hierarchy import Array, Group, open_node
 from zaro.references.set import References
-from zaro.references.table import ABSENT, INLINE, DenseTable, Table
+from zaro.references.table import ABSENT, INLINE, DenseTable, EmptyTable, SparseTable, Table
 
 __all__ = ["describe", "html", "plain", "size_of", "text"]
 
@@ -123,8 +124,14 @@ def _rows(array: Array) -> Iterator[tuple[str, str]]:
     yield "dtype", _dtype(array.dtype)
     yield "size", size_of(array.nbytes)
     yield "chunks", f"{_by(array.chunks)}, {_nchunks(array):,} in all"
-    yield "codecs", " > ".join(codec.name.removeprefix("numcodecs.") for codec in array.codecs)
+    if array.references is not None and array.path in array.references.contents.layouts:
+        yield "stored", _stored(array.references, array.path)
+    yield "codecs", _codecs(array)
     yield "fill", _short(array.fill_value)
+
+
+def _codecs(array: Array) -> str:
+    return " > ".join(codec.name.removeprefix("numcodecs.") for codec in array.codecs)
 
 
 def _shape(array: Array) -> str:
@@ -211,9 +218,23 @@ def _member_html(node: Array | Group, depth: int) -> str:
 
 def _references_html(refs: References) -> str:
     title = _title("zaro.References", refs.address or "in memory")
-    rows = [(path or "/", _table_line(part.layout.grid, part.table)) for path, part in refs.arrays.items()]
+    paths = islice(refs.contents.layouts, _MEMBERS + 1)
+    rows = [(path or "/", _references_line(refs, path)) for path in paths]
     more = '<div class="more">and more</div>' if len(rows) > _MEMBERS else ""
     return f"<div>{title}</div>{_table(rows[:_MEMBERS])}{more}"
+
+
+def _stored(refs: References, path: str) -> str:
+    return _table_line(refs.contents.layouts[path].grid, refs.contents.tables[path])
+
+
+def _references_line(refs: References, path: str) -> str:
+    line = _stored(refs, path)
+    try:
+        array = open_node(refs, path)
+    except ZaroError:  # whatever is wrong with its document, the references are what they are
+        return line
+    return f"{line}; {_codecs(array)}" if isinstance(array, Array) else line
 
 
 def _count(n: int, name: str) -> str:
@@ -225,11 +246,12 @@ def _table_line(grid: tuple[int, ...], table: Table) -> str:
     line = _count(table.nchunks, "chunk")
     if len(grid) > 1:
         line = f"{_by(grid)} = {line}"
-    if not isinstance(table, DenseTable) or not table.nchunks:
+    if not isinstance(table, DenseTable | SparseTable | EmptyTable) or not table.nchunks:
         return line
-    files = int(np.count_nonzero(np.bincount(table.file_id[table.file_id >= 0])))
+    file_id = np.empty(0, np.int32) if isinstance(table, EmptyTable) else table.file_id
+    files = int(np.count_nonzero(np.bincount(file_id[file_id >= 0])))
+    inline, there = np.count_nonzero(file_id == INLINE), np.count_nonzero(file_id != ABSENT)
     line += f" in {_count(files, 'file')}" if files else ""
-    for kind, name in ((INLINE, "inline"), (ABSENT, "absent")):
-        share = np.count_nonzero(table.file_id == kind) / table.nchunks
-        line += f", {share:.1%} {name}" if share else ""
+    for count, name in ((inline, "inline"), (table.nchunks - there, "absent")):
+        line += f", {count / table.nchunks:.1%} {name}" if count else ""
     return line

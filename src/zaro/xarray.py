@@ -12,6 +12,8 @@ import functools
 import importlib.util
 import json
 import os
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal
@@ -22,7 +24,7 @@ from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
 from xarray.backends.zarr import FillValueCoder, ZarrArrayWrapper
 from xarray.core import indexing
-from xarray.core.utils import FrozenDict, emit_user_level_warning
+from xarray.core.utils import FrozenDict
 
 from zaro.errors import DimensionNamesError, MetadataError
 from zaro.foreign import translated
@@ -83,13 +85,13 @@ class ZaroBackendArray(BackendArray):
 class ZaroDataStore(AbstractDataStore):
     """The arrays and attributes of one group, as xarray asks for them."""
 
-    def __init__(self, group: Group) -> None:
-        self.group = group
+    def __init__(self, group: Group, *, prefer_shards: bool = False) -> None:
+        self.group, self.prefer_shards = group, prefer_shards
 
     def get_variables(self) -> Mapping[str, Variable]:
         """Every array of the group, lazy."""
         nodes = [node for node in self.group.children() if isinstance(node, Array)]
-        return FrozenDict((node.name, variable(node)) for node in nodes)
+        return FrozenDict((node.name, variable(node, prefer_shards=self.prefer_shards)) for node in nodes)
 
     def get_attrs(self) -> dict[str, Any]:
         """Attributes of the group."""
@@ -103,10 +105,11 @@ class ZaroDataStore(AbstractDataStore):
         return FrozenDict(found)
 
 
-def variable(array: Array, dims: tuple[str, ...] | None = None) -> Variable:
+def variable(array: Array, dims: tuple[str, ...] | None = None, *, prefer_shards: bool = False) -> Variable:
     """Translate one array: dimensions, attributes and encoding as xarray's own Zarr engine gives them.
 
-    `dims` stands for the names of the dimensions where the array's own will not do.
+    `dims` stands for the names of the dimensions where the array's own will not do; `prefer_shards`
+    makes `chunks={}` mean shards where there are any.
     """
     dims = dimension_names(array) if dims is None else dims
     hidden = {_DIMENSIONS} | {name for name in array.attrs if name.lower().startswith("_nc")}
@@ -115,9 +118,10 @@ def variable(array: Array, dims: tuple[str, ...] | None = None) -> Variable:
         for name, value in array.attrs.items()
         if array.metadata.zarr_format == 3 or name not in hidden
     }
+    preferred = (array.shards if prefer_shards else None) or array.chunks
     encoding: dict[str, Any] = {
         "chunks": array.chunks,
-        "preferred_chunks": dict(zip(dims, array.chunks, strict=True)),
+        "preferred_chunks": dict(zip(dims, preferred, strict=True)),
         **_codec_encoding(array),
     }
     if array.dtype.kind == "T" and _KEEPS_STRINGS:
@@ -208,6 +212,7 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         "mode",
         "use_zarr_fill_value_as_mask",
         "cache_members",
+        "prefer_shards",
         "storage_options",
         "open_dataset_options",
         "remote_protocol",
@@ -240,6 +245,7 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         mode: Literal["r"] = "r",
         use_zarr_fill_value_as_mask: bool | None = None,
         cache_members: bool = True,
+        prefer_shards: bool = False,
         storage_options: Mapping[str, Any] | None = None,
         open_dataset_options: Mapping[str, Any] | None = None,
         **options: Any,
@@ -260,6 +266,9 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         zarr_format, mode, use_zarr_fill_value_as_mask, cache_members
             Accepted for code that passed them to other engines, and change nothing: zaro reads, and finds
             out by itself what it reads.
+        prefer_shards : bool
+            Whether `chunks={}` and `chunks="auto"` go by shards where arrays have them: better for small
+            chunks in shards of up to some 100 MB. By default they go by chunks, which can be read alone.
         storage_options : dict, optional
             fsspec's options for the target, or kerchunk's nested form with `remote_protocol`,
             `remote_options` and `target_options`.
@@ -283,6 +292,7 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
                 "group": group,
                 "storage_options": storage_options,
                 "consolidated": consolidated,
+                "prefer_shards": prefer_shards,
                 **options,
                 **open_dataset_options,
             }
@@ -290,7 +300,7 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         _check_mode(mode)
         node = open_target(filename_or_obj, group, storage_options, {**options, "consolidated": consolidated})
         _check_consolidated(node, consolidated)
-        return open_group(node, decoding)
+        return open_group(node, decoding, prefer_shards=prefer_shards)
 
     def open_groups_as_dict(
         self,
@@ -307,6 +317,7 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         consolidated: bool | Literal["as found"] | None = None,
         zarr_format: int | None = None,
         mode: Literal["r"] = "r",
+        prefer_shards: bool = False,
         storage_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> dict[str, Dataset]:
@@ -327,11 +338,13 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         }
         root = open_target(filename_or_obj, group, storage_options, {**options, "consolidated": consolidated})
         _check_consolidated(root, consolidated)
-        found = {"/": open_group(root, decoding)}
+        found = {"/": open_group(root, decoding, prefer_shards=prefer_shards)}
         assert isinstance(root, Group)
         for node in root.nodes():
             if isinstance(node, Group):
-                found["/" + node.path.removeprefix(root.path).strip("/")] = open_group(node, decoding)
+                found["/" + node.path.removeprefix(root.path).strip("/")] = open_group(
+                    node, decoding, prefer_shards=prefer_shards
+                )
         return found
 
     def open_datatree(self, filename_or_obj: Any, **arguments: Any) -> DataTree:
@@ -359,11 +372,20 @@ def _check_consolidated(node: Array | Group, asked: bool | str | None) -> None:
         return
     if asked:
         raise MetadataError("the store", "", "has no consolidated metadata, which consolidated=True demands")
-    emit_user_level_warning(_NOT_CONSOLIDATED, RuntimeWarning)
+    warnings.warn(_NOT_CONSOLIDATED, RuntimeWarning, stacklevel=_callers_level())
 
 
-def open_group(node: Array | Group, decoding: Mapping[str, Any]) -> Dataset:
+def _callers_level() -> int:
+    """How far up the first frame is that is neither xarray's nor ours."""
+    inside = tuple(os.path.dirname(each) + os.sep for each in (xarray.__file__, __file__))
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def open_group(node: Array | Group, decoding: Mapping[str, Any], *, prefer_shards: bool = False) -> Dataset:
     """One group as a Dataset, decoded by xarray."""
     if not isinstance(node, Group):
         raise MetadataError(node.path or "/", "", "is an array; xarray opens groups, zaro.open opens arrays")
-    return StoreBackendEntrypoint().open_dataset(ZaroDataStore(node), **decoding)
+    return StoreBackendEntrypoint().open_dataset(ZaroDataStore(node, prefer_shards=prefer_shards), **decoding)

@@ -552,6 +552,7 @@ def test_the_first_draft_is_named_and_gives_nothing(tmp_path, older, name):
         ({"regular": [True, 1]}, "needs two numbers, got True among them"),
         ({"regular": [float("nan"), 1]}, "needs two numbers, got nan among them"),
         ({"regular": [10**400, 1]}, "needs two numbers, got 1000"),
+        ({"regular": [1e308, 1e308]}, "lead past the largest number"),
         ({"regular": "0 1"}, "needs two numbers, got '0 1'"),
         ({"explicit": [1, 2, 3]}, "axis 'x' needs 4 values, found 3"),
         ({"explicit": []}, "axis 'x' needs 4 values, found 0"),

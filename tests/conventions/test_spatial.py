@@ -251,6 +251,7 @@ def test_multiscales_that_are_none_say_nothing(tmp_path, multiscales):
         ("transform", [20, 0, 3e5], "spatial:transform: needs 6 numbers, got 3"),
         ("transform", [20, 0, "3e5", 0, 1, 1], "needs 6 numbers, got '3e5' among them"),
         ("transform", "20 0 0 0 1 1", "needs 6 numbers, got '20 0 0 0 1 1'"),
+        ("transform", [1e308, 0, 0, 0, -1, 0], "lead past the largest number"),
         ("transform", None, "spatial:transform: is missing, so there are no coordinates"),
         ("dimensions", ["y"], "spatial:dimensions: is ['y']; it needs exactly [y, x]"),
         ("dimensions", ["t", "y", "x"], "it needs exactly [y, x]"),

@@ -42,10 +42,7 @@ class SpatialHandler(ConventionHandler):
 
     def get_variables(self, array: ArrayNode, group: GroupNode, root: GroupNode) -> dict[str, Variable]:
         """Index coordinates Y and X; two of rank 2, `yc` and `xc`, where the grid is turned or sheared."""
-        try:
-            found = _coordinates(array, _Settings.of(array))
-        except ValuesError as err:
-            raise XGroupError(array.where, "spatial:transform", str(err)) from None
+        found = _coordinates(array, _Settings.of(array))
         # an explicit array of the group may stand for a computed coordinate
         explicit = group.arrays() if found else {}
         return {
@@ -175,10 +172,11 @@ def _coordinates(array: ArrayNode, settings: _Settings) -> dict[str, Variable]:
         return {"yc": affine_grid((y_dim, x_dim), yc), "xc": affine_grid((y_dim, x_dim), xc)}
     from xarray import Variable
 
-    return {
-        y_dim: Variable((y_dim,), _centres(f, e, half, shape[0]), {"axis": "Y"}),
-        x_dim: Variable((x_dim,), _centres(c, a, half, shape[1]), {"axis": "X"}),
-    }
+    try:
+        y, x = _centres(f, e, half, shape[0]), _centres(c, a, half, shape[1])
+    except ValuesError as err:
+        raise settings.error(_TRANSFORM, str(err)) from None
+    return {y_dim: Variable((y_dim,), y, {"axis": "Y"}), x_dim: Variable((x_dim,), x, {"axis": "X"})}
 
 
 def _centres(start: float, step: float, half: float, n: int) -> Any:
