@@ -114,6 +114,9 @@ def open_partition(data: Any, document: str, key: str, need: int, most: int) -> 
     if not need <= rows <= most:
         expected = f"{need}" if need == most else f"{need} to {most}"
         raise place.error(f"has {rows} rows, expected {expected}")
+    groups = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
+    if sum(groups) != rows or min(groups, default=0) < 0:
+        raise place.error(f"has {rows} rows, but its row groups {groups[:8]}")
     return OpenPartition(file, memoryview(data).cast("B"))
 
 
