@@ -66,6 +66,7 @@ static int field_of(const uint8_t *key, size_t n) {
     return is(key, n, "version")     ? ZARO_SCAN_VERSION
            : is(key, n, "templates") ? ZARO_SCAN_TEMPLATES
            : is(key, n, "gen")       ? ZARO_SCAN_GEN
+           : is(key, n, "zaro")      ? ZARO_SCAN_ZARO
                                      : -1;
 }
 

@@ -73,7 +73,7 @@ static void fields_of_a_nested_document_are_kept(void) {
     const char *text =
         "{\"version\" : 1, "
         "\"templates\":{\"u\":\"}\\\"\"},\"info\":[1,{}],\"refs\":{\"x/.zarray\":\"\",\"x/0.0\":[\"a\"]},"
-        "\"x/0.1\":[\"b\"],\"gen\":[ ]}";
+        "\"zaro\":{\"a\":1},\"x/0.1\":[\"b\"],\"gen\":[ ]}";
     for (size_t step = 1; step < 40; step++) {
         zaro_scan *scan = scanned(text, step);
         zaro_scan_view view;
@@ -82,6 +82,7 @@ static void fields_of_a_nested_document_are_kept(void) {
         zaro_scan_rows_of(scan, 0, &rows);
         CHECK(view.nested && !view.mixed && view.n_refs == 1 && rows.n == 1);
         CHECK(view.field_n[ZARO_SCAN_VERSION] == 1 && view.field_n[ZARO_SCAN_GEN] == 3);
+        CHECK(memcmp(view.field[ZARO_SCAN_ZARO], "{\"a\":1}", 7) == 0);
         CHECK(memcmp(view.field[ZARO_SCAN_TEMPLATES], "{\"u\":\"}\\\"\"}", 11) == 0);
         zaro_scan_free(scan);
     }

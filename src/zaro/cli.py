@@ -249,6 +249,11 @@ def _scan_arguments(parser: _Parser) -> None:
         "--inline", type=int, default=500, metavar="BYTES", help="hold smaller chunks in the set (500)"
     )
     parser.add_argument("--relative", action="store_true", help="name local files relative to the output")
+    parser.add_argument(
+        "--fingerprint",
+        action="store_true",
+        help="write down what the files are like, to tell if they change",
+    )
     parser.add_argument("--jobs", type=int, metavar="N", help="processes (one for each core)")
     parser.add_argument("--dask", metavar="ADDRESS", help="scheduler of a dask cluster that scans instead")
     parser.add_argument("--allow-failures", action="store_true", help="write what could be scanned")
@@ -288,6 +293,7 @@ def _scan(options: _Options) -> int:
             allow_failures=options.allow_failures,
             done=lambda: progress(next(scanned), len(urls)),
             skip=options.skip,
+            fingerprint=options.fingerprint,
             inline_threshold=options.inline,
             relative_to=folder if options.relative else None,
             storage_options=options.storage_options,
@@ -391,7 +397,7 @@ def _verify_arguments(parser: _Parser) -> None:
 def _verify(options: _Options) -> int:
     from zaro.scan.verify import verify
 
-    refs = zaro.References.open(options.target, **_library_options(options))
+    refs = zaro.References.open(options.target, changed="ignore", **_library_options(options))
     found = verify(refs, read=options.read)
     if options.json:
         print(json.dumps([{"array": f.array, "file": f.file, "problem": f.problem} for f in found], indent=2))

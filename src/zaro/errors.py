@@ -15,7 +15,8 @@ ZaroError
 ├── SelectionError (IndexError)          a selection that does not fit the array
 ├── StoreError (OSError)                 a store, file or server did not give what was asked for
 │   ├── StoreForbiddenError (PermissionError)    it is there, perhaps, and not for us
-│   └── StoreNotFoundError (FileNotFoundError)   there is no such store
+│   ├── StoreNotFoundError (FileNotFoundError)   there is no such store
+│   └── ChangedError                     a file is not the one that was scanned
 ├── ChunkError (OSError)                 one chunk could not be read
 │   ├── MissingChunkError (KeyError)     absent, and the caller asked to be told
 │   └── CorruptChunkError (ValueError)   its bytes do not decode to the chunk that metadata promises
@@ -37,6 +38,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "ChangedError",
     "ChunkError",
     "CombineError",
     "CorruptChunkError",
@@ -204,6 +206,14 @@ class StoreForbiddenError(StoreError, PermissionError):
 
 class StoreNotFoundError(StoreError, FileNotFoundError):
     """There is no such file, directory or address."""
+
+
+class ChangedError(StoreError):
+    """A file has changed since it was scanned: `url`, `what` of it, how it was `recorded` and is `found`."""
+
+    def __init__(self, url: str, what: str, recorded: object, found: object) -> None:
+        super().__init__(url, f"has changed since it was scanned: its {what} was {recorded!r}, is {found!r}")
+        self.what, self.recorded, self.found = what, recorded, found
 
 
 class ChunkError(ZaroError, OSError):

@@ -112,7 +112,7 @@ def test_codecs_have_their_places(codecs, said):
     [
         ("nosuch", "names 'nosuch', a codec that neither zaro nor an installed package knows"),
         (
-            "numcodecs.imagecodecs_jpeg2k",
+            "numcodecs.imagecodecs_nosuch",
             "which needs a package that is not installed: pip install imagecodecs",
         ),
         ("numcodecs.pickle", "runs code"),

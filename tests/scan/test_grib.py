@@ -7,6 +7,7 @@ import warnings
 import eccodes
 import numpy as np
 import pytest
+import scan_files as files
 import xarray as xr
 
 import zaro
@@ -86,6 +87,26 @@ def test_cfgrib_finds_the_same(tmp_path):
             np.testing.assert_allclose(
                 found[name].values.astype("f8"), expected[name].values.astype("f8"), rtol=1e-6, err_msg=name
             )
+
+
+def test_kerchunks_documents_read_through_ours_and_ours_through_kerchunk(tmp_path):
+    from kerchunk.grib2 import scan_grib
+
+    file = tmp_path / "f.grib2"
+    file.write_bytes(b"".join(fields().values()))
+    refs = scan(file, inline_threshold=0)
+    how = {"decode_timedelta": True}
+    with xr.open_dataset(refs, engine="zaro", **how) as ours:
+        with xr.open_dataset(files.document(refs), engine="kerchunk", **how) as found:
+            xr.testing.assert_identical(found.load(), ours.load())
+        for document in scan_grib(str(file)):  # one for each message
+            with (
+                xr.open_dataset(document, engine="kerchunk", **how) as theirs,
+                xr.open_dataset(document, engine="zaro", **how) as found,
+            ):
+                xr.testing.assert_identical(found.load(), theirs.load())
+                same = ours["t"].sel(step=theirs["step"].values, isobaricInhPa=theirs["isobaricInhPa"].values)
+                np.testing.assert_array_equal(found["t"].values, same.values)
 
 
 def test_a_message_of_several_fields_has_each(tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+import sys
 import warnings
 
 import h5py
@@ -19,6 +21,7 @@ import zaro
 from zaro.errors import ScanError
 from zaro.scan import scan, source
 from zaro.scan.hdf5_chunks import _through_python, chunk_index
+from zaro.scan.hdf5_codec import Hdf5Filter
 from zaro.scan.source import children
 
 
@@ -271,15 +274,22 @@ BAD = {
     "references": (lambda f: f.create_dataset("bad", (2,), h5py.ref_dtype), "references"),
     "long double": (lambda f: f.create_dataset("bad", (2,), "g"), "128 bits"),
     "members": (lambda f: f.create_dataset("bad", (2,), [("t", h5py.string_dtype())]), "no fixed size"),
-    "lzf": (
-        lambda f: f.create_dataset("bad", data=np.zeros((400, 400)), compression="lzf"),
-        "filter 32000, lzf",
-    ),
+    "filter": (lambda f: foreign(f), "no decoder for HDF5 filter 305"),  # noqa: PLW0108 - defined below
     "masks": (
         lambda f: mixed(f),  # noqa: PLW0108 - defined below
         "without some of the filters",
     ),
 }
+
+
+def foreign(f):
+    """A filter that nobody has."""
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plist.set_chunk((400, 400))
+    plist.set_filter(305, h5py.h5z.FLAG_OPTIONAL)
+    space = h5py.h5s.create_simple((400, 400))
+    bad = h5py.h5d.create(f.id, b"bad", h5py.h5t.IEEE_F64LE, space, plist)
+    bad.write_direct_chunk((0, 0), bytes(1000))
 
 
 def mixed(f):
@@ -438,3 +448,64 @@ def test_the_nodes_below_a_node_are_found(rank, half, level, addresses):
 @given(st.binary(max_size=4000))
 def test_what_is_no_node_has_none_below(data):
     assert all(0 < at < 5000 for at in children(b"TREE" + data, 5000))
+
+
+def filters():
+    yield "lzf", {"compression": "lzf"}
+    yield "lzf after shuffle", {"compression": "lzf", "shuffle": True, "fletcher32": True}
+    yield "szip", {"compression": "szip"}
+    yield "szip ec", {"compression": "szip", "compression_opts": ("ec", 16)}
+    yield "scaleoffset", {"scaleoffset": 3}
+    hdf5plugin = pytest.importorskip("hdf5plugin")
+    yield "bitshuffle", hdf5plugin.Bitshuffle(cname="none")
+    yield "bitshuffle lz4", hdf5plugin.Bitshuffle()
+    yield "bitshuffle zstd", hdf5plugin.Bitshuffle(cname="zstd")
+    yield "blosc2", hdf5plugin.Blosc2(cname="zstd", filters=hdf5plugin.Blosc2.BITSHUFFLE)
+    yield "lz4", hdf5plugin.LZ4()
+
+
+@pytest.mark.parametrize("dtype", ["<f8", ">f4", "<i2", ">u4"])
+def test_filters_that_only_hdf5_has_are_left_to_it(tmp_path, dtype):
+    values = np.add.outer(np.arange(90) // 7, np.arange(50) // 3).astype(dtype)
+    for name, how in filters():
+        with h5py.File(tmp_path / "f.h5", "w") as f:
+            f.create_dataset("v", data=values, chunks=(40, 30), **how)
+        with h5py.File(tmp_path / "f.h5") as f:
+            expected = f["v"][...]
+        refs = scan(tmp_path / "f.h5", inline_threshold=0, unsupported_inline_threshold=0)
+        assert refs["v/0.0"][0] == str(tmp_path / "f.h5"), name
+        np.testing.assert_array_equal(zaro.open(refs)["v"][...], expected, name)
+        assert refs.verify(read=True) == [], name
+
+
+def test_chunks_that_hdf5_left_as_they_were_lie_beside_others(tmp_path):
+    values = np.zeros((40, 1000), "u1")
+    values[::2] = np.random.default_rng(0).integers(0, 256, (20, 1000))
+    for how in ({}, {"fletcher32": True}, {"shuffle": True}):
+        with h5py.File(tmp_path / "f.h5", "w") as f:
+            v = f.create_dataset("v", data=values, chunks=(1, 1000), compression="lzf", **how)
+            assert len({v.id.get_chunk_info(k).filter_mask for k in range(40)}) == 2
+        refs = scan(tmp_path / "f.h5", inline_threshold=0, unsupported_inline_threshold=0)
+        np.testing.assert_array_equal(zaro.open(refs)["v"][...], values)
+
+
+def test_a_codec_of_hdf5_goes_both_ways_and_pickles():
+    values = (np.arange(700) // 9).astype("<i4").reshape(70, 10)
+    codec = Hdf5Filter(32000, [], "<i4", [70, 10])
+    again = pickle.loads(pickle.dumps(codec))
+    assert again.get_config() == codec.get_config()
+    for _ in range(300):  # more than one file in memory takes
+        stored = codec.encode(values)
+    assert len(stored) < values.nbytes / 2
+    np.testing.assert_array_equal(again.decode(stored), values)
+    with pytest.raises(ValueError, match="cannot decode"):
+        again.decode(b"\x20\xff")
+    with pytest.raises(ValueError, match="no decoder for HDF5 filter 305"):
+        Hdf5Filter(305, [], "<i4", [4]).decode(b"")
+
+
+def test_without_its_package_the_error_names_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hdf5plugin", None)
+    monkeypatch.setattr(h5py.h5z, "filter_avail", lambda code: False)
+    with pytest.raises(ValueError, match=r"filter 32008, bitshuffle: needs .* pip install 'zaro\[codecs\]'"):
+        Hdf5Filter(32008, [], "<i4", [4]).decode(b"")

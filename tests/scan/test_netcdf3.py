@@ -60,6 +60,23 @@ def test_kerchunk_reads_our_document(tmp_path):
         xr.testing.assert_identical(found.load(), expected.load())
 
 
+@pytest.mark.parametrize("threshold", [0, 100])
+@pytest.mark.parametrize("record_variables", [0, 3])  # of a single one kerchunk counts a record too many
+def test_kerchunks_document_reads_as_the_file(tmp_path, record_variables, threshold):
+    pytest.importorskip("scipy")
+    from kerchunk.netCDF3 import NetCDF3ToZarr
+
+    file = write(tmp_path / "classic.nc", "NETCDF3_CLASSIC", record_variables)
+    document = NetCDF3ToZarr(str(file), inline_threshold=threshold).translate()
+    with (
+        xr.open_dataset(file, engine="netcdf4") as expected,
+        xr.open_dataset(document, engine="kerchunk") as theirs,
+        xr.open_dataset(document, engine="zaro") as found,
+    ):
+        xr.testing.assert_identical(found.load(), theirs.load())
+        xr.testing.assert_equal(found, expected.load())
+
+
 def test_one_record_variable_has_records_without_padding(tmp_path):
     with netCDF4.Dataset(tmp_path / "one.nc", "w", format="NETCDF3_CLASSIC") as ds:
         ds.createDimension("t", None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import scan_files as files
@@ -129,3 +131,56 @@ def test_a_damaged_file_is_an_error_that_names_it(tmp_path):
     (tmp_path / "cut.tif").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ScanError, match=r"cut\.tif"):
         scan(tmp_path / "cut.tif")
+
+
+IMAGES = {
+    "lzw": {"compression": "lzw"},
+    "lzw of differences": {"compression": "lzw", "predictor": 2},
+    "jpeg": {"compression": "jpeg"},
+    "jpeg 2000": {"compression": "jpeg2000"},
+    "webp": {"compression": "webp"},
+}
+
+
+@pytest.mark.parametrize("how", [*HOW, "lzw", "jpeg"])
+def test_kerchunks_document_reads_through_ours_and_ours_through_kerchunk(tmp_path, how):
+    from kerchunk.tiff import tiff_to_zarr
+
+    settings = HOW.get(how) or {"compression": how, "tile": (32, 16)}
+    if how in ("lzw", "jpeg"):
+        pytest.importorskip("imagecodecs")
+    values = (GREY[:96, :80] % 256).astype("u1")
+    file = tmp_path / "f.tif"
+    # without notes of its own on the shape, which kerchunk stumbles over
+    tifffile.imwrite(
+        file, values, metadata=None, **({"rowsperstrip": 8} if how == "plain" else {}), **settings
+    )
+    expected = tifffile.imread(file)
+    document = tiff_to_zarr(str(file))
+    np.testing.assert_array_equal(zaro.open(document)[...], expected)
+    with xr.open_dataset(files.document(scan(file, inline_threshold=0)), engine="kerchunk") as ds:
+        np.testing.assert_array_equal(ds["data"].values, expected)
+
+
+@pytest.mark.parametrize("how", IMAGES)
+def test_images_that_imagecodecs_decodes_read_as_tifffile_reads_them(tmp_path, how):
+    pytest.importorskip("imagecodecs")
+    smooth = (np.add.outer(np.arange(101), np.arange(83)) % 256).astype("u1")
+    cases = {"rgb": (np.stack([smooth, smooth[::-1], 255 - smooth], -1), {"photometric": "rgb"})}
+    if how != "webp":
+        cases["grey"] = smooth, {}
+    for name, (values, more) in cases.items():
+        tifffile.imwrite(tmp_path / f"{name}.tif", values, tile=(32, 48), **IMAGES[how], **more)
+        refs = scan(tmp_path / f"{name}.tif", inline_threshold=0, unsupported_inline_threshold=0)
+        assert isinstance(refs["data/0.0.0" if name == "rgb" else "data/0.0"], list)
+        np.testing.assert_array_equal(
+            zaro.open(refs)["data"][...], tifffile.imread(tmp_path / f"{name}.tif"), name
+        )
+
+
+def test_without_imagecodecs_the_error_names_it(tmp_path, monkeypatch):
+    pytest.importorskip("imagecodecs")
+    tifffile.imwrite(tmp_path / "f.tif", GREY, tile=(32, 48), compression="lzw")
+    monkeypatch.setattr(sys.modules["zaro.scan.tiff"], "with_imagecodecs", lambda name: False)
+    with pytest.raises(ScanError, match="compressed by LZW, whose decoder needs the package imagecodecs"):
+        scan(tmp_path / "f.tif", unsupported_inline_threshold=0)

@@ -1,7 +1,7 @@
 /* scan.h - reference scanning: kerchunk's JSON documents, block by block, straight into columns.
  *
  * A document maps keys to references: {"sst/0.5.3": ["a.nc", 20480, 4000], ...}, either flat
- * (version 0) or as member "refs" of an object that also has "version", "templates" and "gen"
+ * (version 0) or as member "refs" of an object that also has "version", "templates", "gen" and "zaro"
  * (version 1). The scanner cuts it into
  *
  *   rows    a reference of a chunk whose array is known: id, file, offset, length;
@@ -9,7 +9,7 @@
  *           declared (yet), files that are no chunks;
  *   files   every URL once, numbered in the order of their first appearance;
  *   inline  the bytes of references that are text or base64, one after another;
- *   fields  "version", "templates" and "gen" of a document of version 1, as they stand.
+ *   fields  "version", "templates", "gen" and "zaro" of a document of version 1, as they stand.
  *
  * The text may come in blocks of any size; the result does not depend on where it is cut. Memory
  * is proportional to what the document holds, never to what it says (a grid of 10^18 chunks costs
@@ -62,7 +62,13 @@ typedef enum {
     ZARO_SCAN_DONE      /* the document is complete */
 } zaro_scan_event;
 
-typedef enum { ZARO_SCAN_VERSION = 0, ZARO_SCAN_TEMPLATES, ZARO_SCAN_GEN, ZARO_SCAN_FIELDS } zaro_scan_field;
+typedef enum {
+    ZARO_SCAN_VERSION = 0,
+    ZARO_SCAN_TEMPLATES,
+    ZARO_SCAN_GEN,
+    ZARO_SCAN_ZARO, /* what zaro itself has to say */
+    ZARO_SCAN_FIELDS
+} zaro_scan_field;
 
 /* An entry with the text of its key. */
 typedef struct {

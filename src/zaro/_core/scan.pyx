@@ -101,7 +101,7 @@ FAULT = (
 )
 assert len(FAULT) == ZARO_SCAN_FAULTS
 
-cdef tuple FIELDS = ("version", "templates", "gen")
+cdef tuple FIELDS = ("version", "templates", "gen", "zaro")
 
 
 cdef inline str decoded(const uint8_t *text, size_t n):

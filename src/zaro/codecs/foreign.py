@@ -15,7 +15,16 @@ from zaro.codecs.members import Members
 from zaro.codecs.parts import Bytes, as_bytes
 from zaro.errors import CorruptChunkError, MetadataError
 
-__all__ = ["BloscStep", "Lz4Step", "NumcodecsStep", "StreamStep", "ZstdStep", "numcodecs_step", "stream_step"]
+__all__ = [
+    "BloscStep",
+    "Lz4Step",
+    "NumcodecsStep",
+    "StreamStep",
+    "ZstdStep",
+    "numcodecs_step",
+    "stream_step",
+    "with_imagecodecs",
+]
 
 # Bytes that a decoder is asked for at a time, where nobody knows how many there are
 _PIECE = 1 << 20
@@ -236,6 +245,19 @@ class NumcodecsStep:
             raise CorruptChunkError(f"{self.name}: {err}") from err
 
 
+def with_imagecodecs(codec: str) -> bool:
+    """Have the package imagecodecs register a codec, which it does only when asked; whether it has it."""
+    from numcodecs import registry
+
+    try:
+        from imagecodecs.numcodecs import register_codecs
+    except ImportError:
+        return False
+    if codec not in registry.codec_registry:
+        register_codecs(codec, verbose=False)
+    return codec in registry.codec_registry
+
+
 def numcodecs_step(codec: str, members: Members, known: Mapping[str, Any] | None = None) -> NumcodecsStep:
     """Make the step for any codec of the numcodecs registry, or say why there is none.
 
@@ -245,6 +267,8 @@ def numcodecs_step(codec: str, members: Members, known: Mapping[str, Any] | None
 
     package = PACKAGES.get(codec) or ("imagecodecs" if codec.startswith("imagecodecs_") else None)
     there = codec in registry.codec_registry or codec in registry.entries
+    if not there and package == "imagecodecs":
+        there = with_imagecodecs(codec)
     if not there and package is None:
         members.refuse(f"names {members.name!r}, a codec that neither zaro nor an installed package knows")
     if not there:

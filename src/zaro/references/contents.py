@@ -5,12 +5,16 @@ from __future__ import annotations
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from zaro.openings import crc_of
 from zaro.references.layout import ChunkLayout, array_layouts, split_key
 from zaro.references.table import ABSENT, INLINE, WHOLE, DenseTable, EmptyTable, Ids, SparseTable, Table
+
+if TYPE_CHECKING:
+    from zaro.references.fingerprint import Fingerprints
 
 __all__ = ["Contents", "Reference", "Rows", "digest", "make_table", "reference_at", "table_of"]
 
@@ -35,12 +39,15 @@ class Contents:
         reference set may hold any files. Metadata documents that lie in a file are here as well.
     layouts : dict of str to ChunkLayout
         Grid and key spelling of every array, by path.
+    fingerprints : Fingerprints or None
+        What its files were like when they were scanned, where that was written down.
     """
 
     metadata: dict[str, bytes] = field(default_factory=dict)
     tables: dict[str, Table] = field(default_factory=dict)
     other: dict[str, Reference] = field(default_factory=dict)
     layouts: dict[str, ChunkLayout] = field(default_factory=dict)
+    fingerprints: Fingerprints | None = None
 
     def complete(self) -> Contents:
         """Give every array of the metadata a layout and a table, and return this object."""

@@ -14,6 +14,7 @@ from zaro.errors import ReferenceSetError
 from zaro.options import Options
 from zaro.references import generator
 from zaro.references.contents import Contents
+from zaro.references.fingerprint import MEMBER, written
 from zaro.references.formula import expand
 from zaro.references.generator import parse
 from zaro.references.layout import METADATA_NAMES, split_key
@@ -60,6 +61,7 @@ def _nested(scanned: Scanned, fields: Mapping[str, Any], folder: str | None) -> 
     for path, table in [*custom.items(), *made.tables.items()]:  # what stands under refs counts
         contents.tables[path] = overlay(table, contents.tables[path])
     contents.other = {**made.other, **contents.other}
+    contents.fingerprints = written(fields.get(MEMBER), name, folder)
     return contents
 
 

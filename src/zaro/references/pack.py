@@ -27,6 +27,7 @@ from zaro.errors import ReferenceSetError
 from zaro.references import lists
 from zaro.references.columns import contents_of, name_of, target_folder, used_files
 from zaro.references.contents import Contents, Reference
+from zaro.references.fingerprint import MEMBER
 from zaro.references.layout import ChunkLayout, join_path
 from zaro.references.table import INLINE, WHOLE, EmptyTable, Ids, Located, SparseTable, Table
 from zaro.references.writing import Progress, atomic, compressed, spelled
@@ -229,6 +230,9 @@ def pieces(
             yield b",\n" if number else b""
             yield from _spell(one, compact)
         yield b"" if len(packed) == 1 else b"]"
+    if contents.fingerprints is not None:
+        member = json.dumps(contents.fingerprints.spelled(folder)).encode()
+        yield b',\n"%s": %s' % (MEMBER.encode(), member)
     yield b"}\n"
 
 

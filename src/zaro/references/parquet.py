@@ -30,6 +30,7 @@ from zaro.errors import ReferenceSetError, StoreError
 from zaro.options import Options
 from zaro.references.contents import Contents, Reference
 from zaro.references.files import FileTable, is_local, is_relative, local_path
+from zaro.references.fingerprint import MEMBER, written
 from zaro.references.json import read_mapping
 from zaro.references.layout import join_path
 from zaro.references.partition import OpenPartition, Partition, open_partition, read_rows
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["EXTRA", "HEADER", "ParquetSet", "ParquetTable", "partition_key", "read", "read_folder", "write"]
 
 HEADER = ".zmetadata"
-EXTRA = "zaro"
+EXTRA = MEMBER
 """Member of the header in which zaro keeps what the format has no place for."""
 BUDGET = 128 << 20
 """Bytes of partitions that a set keeps in memory."""
@@ -438,6 +439,7 @@ def read_folder(
     beside = _other(extra, document)
     metadata = _metadata(header, extra, document) | beside.metadata
     contents = Contents(metadata=metadata, other=beside.other).complete()
+    contents.fingerprints = written(extra, document, folder)
     shared = ParquetSet(fetch, size, document, folder, budget)
     for path, layout in contents.layouts.items():
         if any(part in ("", ".", "..") for part in path.split("/")) and path:

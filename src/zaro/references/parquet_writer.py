@@ -81,7 +81,7 @@ def write(
 
     def all_into(put: Put) -> None:
         _write_partitions(contents, put, record_size, compression, folder, address, progress)
-        put(HEADER, _header(contents, record_size))
+        put(HEADER, _header(contents, record_size, folder))
 
     if is_local(address):
         _replace_folder(local_path(address).rstrip("/"), all_into)
@@ -127,7 +127,7 @@ def extend(
             key = partition_key(path, block)
             data = _encode(table.locate(ids), record_size, compression, folder, address, key)
             _put_one(address, key, data, storage_options)
-    _put_one(address, HEADER, _header(contents, record_size), storage_options)
+    _put_one(address, HEADER, _header(contents, record_size, folder), storage_options)
 
 
 def _put_one(
@@ -287,7 +287,7 @@ def _raw(at: Located, rows: int) -> pa.Array:
 # ---- the header --------------------------------------------------------------------------------
 
 
-def _header(contents: Contents, record_size: int) -> bytes:
+def _header(contents: Contents, record_size: int, folder: str | None) -> bytes:
     """Spell `.zmetadata`: documents as objects, as fsspec wants them, and beside them what that loses."""
     metadata: dict[str, Any] = {}
     texts: dict[str, str] = {}
@@ -301,7 +301,9 @@ def _header(contents: Contents, record_size: int) -> bytes:
         if json.dumps(document).encode() != raw:
             texts[key] = raw.decode()
     header = {"metadata": metadata, "record_size": record_size}
-    extra = {name: value for name, value in (("texts", texts), ("other", other)) if value}
+    extra: dict[str, Any] = {name: value for name, value in (("texts", texts), ("other", other)) if value}
+    if contents.fingerprints is not None:
+        extra |= contents.fingerprints.spelled(folder)
     return json.dumps({**header, EXTRA: extra} if extra else header).encode()
 
 

@@ -97,6 +97,7 @@ class References(Mapping[str, "Reference"]):
         allow_targets: Sequence[str] | None = None,
         missing: Literal["fill", "warn", "raise"] = "fill",
         timeout: float = 60.0,
+        changed: Literal["raise", "ignore"] = "raise",
     ) -> References:
         """Open a reference set.
 
@@ -107,6 +108,8 @@ class References(Mapping[str, "Reference"]):
             bytes of a document; or a document that is parsed already.
         storage_options, remote_protocol, remote_options, allow_targets, missing, timeout
             As everywhere, see `zaro.options.Options`. All but the first are for whoever reads the files.
+        changed : {"raise", "ignore"}
+            What to do where the set says what its files were like, and one of them is another now.
 
         Returns
         -------
@@ -116,6 +119,8 @@ class References(Mapping[str, "Reference"]):
 
         Raises
         ------
+        ChangedError
+            A file has changed since it was scanned.
         ReferenceSetError
             The document is broken; says at which byte and key.
         StoreError
@@ -132,7 +137,12 @@ class References(Mapping[str, "Reference"]):
         if isinstance(target, References):
             return cls(target.contents, options=options, address=target.address, state=target._state)
         if isinstance(target, str | os.PathLike):
-            return cls._open_address(os.fspath(target), options)
+            found = cls._open_address(os.fspath(target), options)
+            if found.contents.fingerprints is not None and changed == "raise":
+                from zaro.references.fingerprint import check_unchanged
+
+                check_unchanged(found)
+            return found
         from zaro.references import json as spelling
 
         if isinstance(target, bytes | bytearray | memoryview):

@@ -20,6 +20,7 @@ from zaro.errors import StoreError, ZaroError
 from zaro.references.columns import contents_of, name_of, target_folder
 from zaro.references.contents import Contents, Reference
 from zaro.references.files import is_local, local_path
+from zaro.references.fingerprint import MEMBER
 from zaro.references.layout import ChunkLayout, join_path
 from zaro.references.lookup import array_keys
 from zaro.references.table import INLINE, Ids, Located, batches
@@ -137,7 +138,11 @@ def _document(contents: Contents, folder: str, progress: Progress | None) -> Ite
             yield b",\n"
         first = False
         yield memoryview(piece)[:-2]
-    yield b"\n}}\n"
+    if contents.fingerprints is None:
+        yield b"\n}}\n"
+    else:
+        member = json.dumps(contents.fingerprints.spelled(folder)).encode()
+        yield b'\n},"%s":%s}\n' % (MEMBER.encode(), member)
 
 
 def _entries(

@@ -26,7 +26,7 @@ from zaro.scan.coordinates import CoordinateSource, Places, places_along
 from zaro.scan.draft import Chunks, encode
 from zaro.scan.joined import How, Output, cut, misfit, unfit
 from zaro.scan.members import Member, Node, check_like, members_of, read_values
-from zaro.scan.settings import Settings
+from zaro.scan.settings import Settings, spell_files
 
 __all__ = ["append"]
 
@@ -84,16 +84,17 @@ def append(
     chunks, and gets new ones behind them. Two that append at a time must take turns.
     """
     address = os.fspath(target)
-    refs = References.open(address, storage_options=storage_options)
+    refs = References.open(address, storage_options=storage_options, changed="ignore")
     _check_form(refs, address)
     names = None if labels is None else [address, *labels]
     old, *new = members_of([refs, *sets], names)
     how = How(dict(coords or {}), sort, check, load_threshold)
     grown = _Growth(old, dim).joined(new, how)
     settings = Settings(relative_to=None if relative_to is None else os.fspath(relative_to))
-    grown.files.written[:] = map(settings.spell, grown.files.written)
-    grown.files.resolved[:] = grown.files.written
+    spell_files(grown.files, settings)
     contents = _laid_over(refs.contents, grown.contents)
+    if contents.fingerprints is not None:
+        spell_files(contents.fingerprints.files, settings)
     if format_of(address) == "json":
         References(contents).save(address, storage_options=storage_options)
         return
@@ -146,6 +147,7 @@ class _Growth:
             elif how.check:
                 for member in new:
                     check_same(self.old, member, variable)
+        self.out.fingerprints(members)
         self.out.finish()
         return self.out
 
@@ -317,6 +319,7 @@ class _Longer:
 
 def _laid_over(old: Contents, new: Contents) -> Contents:
     found = Contents({**old.metadata, **new.metadata}, dict(old.tables), old.other, dict(old.layouts))
+    found.fingerprints = new.fingerprints
     found.metadata.pop(".zmetadata", None)  # a consolidated copy, which has grown old
     for path, table in new.tables.items():
         layout: ChunkLayout = new.layouts[path]

@@ -111,6 +111,7 @@ def merge(sets: Sequence[Any], *, check: bool = True, labels: Sequence[str] | No
                 first[path] = member
                 out.take(member, node)
         out.groups(member)
+    out.fingerprints(members)
     return out.finish()
 
 
@@ -173,6 +174,7 @@ def _along(members: list[Member], dim: str, how: How) -> Member:
     if path:
         out.coordinate(path, dim, places, members[0])
     out.groups(members[0])
+    out.fingerprints(members)
     refs = out.finish()
     return members_of([refs], [members[0].label])[0]
 

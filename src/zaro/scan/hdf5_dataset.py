@@ -15,6 +15,7 @@ from zaro.errors import ScanError
 from zaro.scan.draft import Chunks, Draft, absent_ids, decode, encode, fill_json
 from zaro.scan.hdf5_attributes import attributes_of
 from zaro.scan.hdf5_chunks import chunk_index
+from zaro.scan.hdf5_codec import Hdf5Filter
 from zaro.scan.hdf5_dimensions import Dimensions
 from zaro.scan.hdf5_filters import Filter, filters_of
 from zaro.scan.settings import Settings
@@ -162,8 +163,12 @@ class _Dataset:
 
     def _chunked(self, draft: Draft) -> None:
         ids, offset, length, masks = chunk_index(self.dataset, draft.grid[: self.dataset.ndim])
-        filters = filters_of(self.plist, self.dtype.itemsize)
-        mask, odd = _usual(masks)
+        filters = filters_of(self.plist, self.dtype, tuple(self.dataset.chunks))
+        lenient = _lenient(filters, masks)
+        filters = [f.lenient() if lenient >> k & 1 else f for k, f in enumerate(filters)]
+        mask, odd = _usual(masks & ~np.uint32(lenient))
+        if lenient:
+            odd = self._ambiguous(filters, masks & np.uint32(lenient), length, odd)
         used = [f for k, f in enumerate(filters) if not mask >> k & 1]
         lacking = next((f for f in used if f.config is None), None)
         if lacking is not None:
@@ -175,6 +180,21 @@ class _Dataset:
         if odd is not None:
             self._recode(draft, np.flatnonzero(odd), masks, filters)
             draft.rows = draft.rows.without(np.append(odd, np.zeros(len(draft.rows.ids) - len(odd), bool)))
+
+    def _ambiguous(
+        self,
+        filters: list[Filter],
+        left_out: NDArray[np.uint32],
+        length: NDArray[np.int64],
+        odd: NDArray[np.bool_] | None,
+    ) -> NDArray[np.bool_] | None:
+        """Mark filtered chunks, too, that are as long as if a filter had been left out."""
+        sums = 4 * sum(f.config is not None and f.config["id"] == "fletcher32" for f in filters)
+        nbytes = math.prod(self.dataset.chunks) * self.dtype.itemsize
+        found = (left_out == 0) & ((length == nbytes) | (length == nbytes + sums))
+        if odd is not None:
+            found |= odd
+        return found if found.any() else None
 
     def _recode(
         self, draft: Draft, rows: NDArray[np.intp], masks: NDArray[np.uint32], filters: list[Filter]
@@ -194,7 +214,7 @@ class _Dataset:
                 int(c[row]) for c in (draft.rows.ids, draft.rows.offset, draft.rows.length)
             )
             used = [f.config for k, f in enumerate(filters) if not int(masks[row]) >> k & 1]
-            if None in used:
+            if any(config is None or config["id"] == Hdf5Filter.codec_id for config in used):
                 block = self._block(chunk, draft.grid)
             else:
                 stored = self.home.source.read(offset, length)
@@ -300,6 +320,15 @@ def _text(value: Any) -> str:
 
 def _scalar_of(dataset: Any, dtype: DType) -> NDArray[Any]:
     return np.asarray(dataset.attrs["_FillValue"]).reshape(-1)[0].astype(dtype)  # type: ignore[no-any-return]
+
+
+def _lenient(filters: list[Filter], masks: NDArray[np.uint32]) -> int:
+    """Bits of the filters that some chunks lack, and whose codec sees by itself which."""
+    if not len(masks):
+        return 0
+    mixed = int(np.bitwise_or.reduce(masks)) & ~int(np.bitwise_and.reduce(masks))
+    bits = (1 << k for k, f in enumerate(filters) if f.config and f.config["id"] == Hdf5Filter.codec_id)
+    return mixed & sum(bits)
 
 
 def _usual(masks: NDArray[np.uint32]) -> tuple[int, NDArray[np.bool_] | None]:

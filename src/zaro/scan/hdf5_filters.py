@@ -6,9 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from zaro.scan.hdf5_codec import config_of, filter_lacks
+
 __all__ = ["Filter", "filters_of"]
 
 Config = dict[str, Any]
+SHUFFLE = 2
+"""The filter that keeps the number of bytes: what follows it still works on a whole chunk."""
 _BLOSC = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 _NAMES = {
     4: "szip",
@@ -29,16 +35,25 @@ class Filter:
     config: Config | None
     reason: str = ""
 
+    def lenient(self) -> Filter:
+        """The same, where some chunks are stored without it."""
+        return Filter(self.name, {**(self.config or {}), "optional": True}, self.reason)
 
-def filters_of(plist: Any, itemsize: int) -> list[Filter]:
+
+def filters_of(plist: Any, dtype: np.dtype[Any], chunks: tuple[int, ...]) -> list[Filter]:
     """Filters of a dataset in the order of encoding, from its creation property list."""
-    found = []
+    found: list[Filter] = []
+    itemsize, sized = dtype.itemsize, True
     for k in range(plist.get_nfilters()):
         code, _, values, name = plist.get_filter(k)
         make = _MAKERS.get(code)
         label = _NAMES.get(code) or bytes(name).decode("utf-8", "replace") or str(code)
+        sized, before = sized and code == SHUFFLE, sized
         if make is None:
-            found.append(Filter(label, None, f"no decoder for HDF5 filter {code}, {label}"))
+            lacks = filter_lacks(code) if before else "it is not the first of several"
+            config = config_of(code, values, dtype, chunks) if lacks is None else None
+            reason = f"no decoder for HDF5 filter {code}, {label}" + (f": {lacks}" if lacks else "")
+            found.append(Filter(label, config, reason))
             continue
         try:
             found.append(Filter(label, make(values, itemsize)))

@@ -14,6 +14,7 @@ from zaro.errors import CombineError
 from zaro.metadata import KeyEncoding
 from zaro.references.contents import Contents, Rows, make_table
 from zaro.references.files import FileTable
+from zaro.references.fingerprint import Fingerprint, Fingerprints
 from zaro.references.layout import ChunkLayout, join_path
 from zaro.references.set import References
 from zaro.references.table import INLINE, Ids
@@ -49,6 +50,14 @@ class Output:
         self._ids: dict[str, int] = {}
         self._known: dict[int, tuple[Any, NDArray[np.int32]]] = {}
         self.files = FileTable([], None)
+
+    def fingerprints(self, members: Sequence[Member]) -> None:
+        """Take what was written down of the files of all sets."""
+        found: dict[str, Fingerprint] = {}
+        for member in members:
+            if member.refs.contents.fingerprints is not None:
+                found |= member.refs.contents.fingerprints.by_url()
+        self.contents.fingerprints = Fingerprints.of(found) if found else None
 
     def finish(self) -> References:
         """The set."""

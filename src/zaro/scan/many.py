@@ -21,7 +21,7 @@ from zaro.references.set import References
 from zaro.scan.append import append
 from zaro.scan.combine import concat, merge
 from zaro.scan.open import scan
-from zaro.scan.settings import Settings
+from zaro.scan.settings import Settings, spell_files
 
 __all__ = ["expand", "scan_many"]
 
@@ -171,8 +171,9 @@ def _spell(refs: References, settings: Settings) -> None:
         files = getattr(table, "files", None)
         if isinstance(files, FileTable) and id(files) not in seen:
             seen.add(id(files))
-            files.written[:] = [settings.spell(name) for name in files.written]
-            files.resolved[:] = files.written
+            spell_files(files, settings)
+    if refs.contents.fingerprints is not None:
+        spell_files(refs.contents.fingerprints.files, settings)
 
 
 def _bare(part: str) -> References:

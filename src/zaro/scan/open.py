@@ -12,11 +12,13 @@ from zaro.errors import ScanError, UnsupportedError
 from zaro.options import Options
 from zaro.references.contents import Contents
 from zaro.references.files import is_local, local_path
+from zaro.references.fingerprint import Fingerprints, fingerprint_of
 from zaro.references.set import References
 from zaro.scan.draft import SetBuilder
 from zaro.scan.settings import Settings
 from zaro.scan.source import Source, open_source
 from zaro.scan.zarr import scan_zarr, scan_zip
+from zaro.stores.targets import Targets
 
 __all__ = ["scan"]
 
@@ -34,6 +36,7 @@ def scan(
     split: int | None = None,
     relative_to: str | os.PathLike[str] | None = None,
     rename: Mapping[str, str] | None = None,
+    fingerprint: bool = False,
     storage_options: Mapping[str, Any] | None = None,
     timeout: float = 60.0,
 ) -> References:
@@ -58,6 +61,9 @@ def scan(
         Name local files relative to this folder, where the document will be; otherwise paths are absolute.
     rename : mapping, optional
         Beginnings of URLs, and what the set shall have instead.
+    fingerprint : bool
+        Write down the size of the file, and when it was changed or which tag the server gives it. Who opens
+        the set is told if that is no longer so.
     storage_options : mapping, optional
         fsspec's options for the file.
     timeout : float
@@ -86,11 +92,18 @@ def scan(
     options = Options.of(storage_options=storage_options, timeout=timeout)
     address = os.fspath(url)
     if format == "zarr" or (format is None and _is_store(address)):
+        if fingerprint:
+            raise UnsupportedError(address, "", "is a store of many files, of which none has a fingerprint")
         contents = scan_zarr(address, options, settings)
     else:
         opener = partial(open_source, storage_options=storage_options, timeout=timeout)
         with opener(address) as source:
             contents = _scan_file(format, source, settings, opener)
+            if fingerprint:
+                targets = Targets("", Options.of(remote_options=storage_options, timeout=timeout))
+                files = {url: fingerprint_of(targets, url) for url in source.used or [source.url]}
+                known = {settings.spell(url): one for url, one in files.items()}
+                contents.fingerprints = Fingerprints.of(known)
     return References(contents, options=Options.of(remote_options=storage_options, timeout=timeout))
 
 
@@ -112,6 +125,7 @@ def _scan_file(found: str | None, source: Source, settings: Settings, opener: An
         return scan_zip(source, settings)
     builder = SetBuilder(settings)
     _fill(found, source, builder, opener)
+    source.used = list(builder.files)
     return builder.finish()
 
 

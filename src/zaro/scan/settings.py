@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-__all__ = ["Settings"]
+from zaro.references.files import FileTable
+
+__all__ = ["Settings", "spell_files"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,3 +53,9 @@ class Settings:
         if self.relative_to is not None and url.startswith("/"):
             return os.path.relpath(url, os.path.abspath(self.relative_to))
         return url
+
+
+def spell_files(files: FileTable, settings: Settings) -> None:
+    """Name all files of a table as the settings ask."""
+    files.written[:] = map(settings.spell, files.written)
+    files.resolved[:] = files.written

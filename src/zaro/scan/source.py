@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import io
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from zaro.collector import still
 from zaro.errors import StoreError, StoreNotFoundError
 from zaro.references.files import is_local, local_path
 from zaro.stores import loop
@@ -41,10 +40,13 @@ class Source:
         What references name: an absolute path, or the URL as it was given.
     path : str or None
         Path of a local file.
+    used : list of str
+        The files that its references name, once it was scanned: itself, and those that it links to.
     """
 
     def __init__(self, url: str, path: str | None, file: io.RawIOBase | io.BufferedReader) -> None:
         self.url, self.path, self._file = url, path, file
+        self.used: list[str] = []
 
     def __enter__(self) -> Source:
         return self
@@ -153,7 +155,9 @@ class RemoteFile(io.RawIOBase):
             (self.place, r.start * BLOCK, min(r.stop * BLOCK, self.nbytes) - r.start * BLOCK) for r in runs
         ]
         self.requests += len(spans)
-        with _no_collector():
+        # h5py calls us under its lock, and needs that lock to free an object: were a thread that fetches
+        # to collect one that somebody left in a cycle, the two would wait for each other for ever
+        with still():
             found = read_parts(spans, self.timeout) if spans else []
         for run, data in zip(runs, found, strict=True):
             if isinstance(data, Exception):
@@ -201,25 +205,9 @@ def children(node: bytes, nbytes: int) -> list[int]:
     return []
 
 
-@contextmanager
-def _no_collector() -> Iterator[None]:
-    """Keep the garbage collector still while HDF5 waits for bytes.
-
-    h5py calls us under its lock, and needs that lock to free an object. Were a thread that fetches to collect
-    one that somebody left in a cycle, the two would wait for each other for ever.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 async def _beginning(place: Place, timeout: float) -> tuple[int, Bytes]:
     """Size of a file, and its first bytes; none where the server will not be asked for more than it has."""
-    size, (start,) = await asyncio.gather(_size_of(place), read_all([(place, 0, ENDS)], timeout))
+    size, (start,) = await asyncio.gather(_size_of(place), read_all([(place, 0, ENDS)], timeout, ENDS))
     return size, b"" if isinstance(start, Exception) else start[:size]
 
 

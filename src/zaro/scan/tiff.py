@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro.codecs.foreign import with_imagecodecs
 from zaro.errors import ScanError
 from zaro.references.layout import join_path
 from zaro.scan.draft import Chunks, Draft, Encoded, SetBuilder, decode, fill_json
@@ -26,6 +28,15 @@ _CODECS: dict[int, Encoded | None] = {
     34925: {"id": "lzma"},
     50000: {"id": "zstd", "level": 3},
 }
+_IMAGES = {
+    7: "imagecodecs_jpeg",
+    33003: "imagecodecs_jpeg2k",
+    33005: "imagecodecs_jpeg2k",
+    34712: "imagecodecs_jpeg2k",
+    50001: "imagecodecs_webp",
+    50002: "imagecodecs_jpegxl",
+}
+"""Codecs of whole images, which lose something: what they decode is never encoded again."""
 RUN = 1 << 20
 """Bytes of a chunk of an uncompressed image whose strips do not divide it evenly."""
 
@@ -155,10 +166,15 @@ class _Image:
     def _unsupported(self) -> str:
         page = self.page
         code = int(page.compression)
-        if code not in _CODECS:
+        if code not in _CODECS and code not in _IMAGES:
             return f"is compressed by {page.compression!s}, for which there is no decoder"
-        if code == 5 and not _has_imagecodecs():
-            return "is compressed by LZW, whose decoder needs the package imagecodecs"
+        name = _IMAGES.get(code) or (_CODECS[code] or {"id": ""})["id"]
+        if name.startswith("imagecodecs_") and not with_imagecodecs(name):
+            return f"is compressed by {page.compression.name}, whose decoder needs the package imagecodecs"
+        if code in _IMAGES and not page.is_tiled and self.size[0] % self._rows():
+            return f"is compressed by {page.compression.name} in strips, of which the last is shorter"
+        if code in _IMAGES and page.bitspersample != 8:
+            return f"is compressed by {page.compression.name} with {page.bitspersample} bits"
         if int(page.fillorder) == 2:
             return "has the bits of its bytes in reverse"
         if int(page.predictor) not in (1, 2, 3):
@@ -168,7 +184,10 @@ class _Image:
     def _filters(self, dtype: np.dtype[Any], width: int, samples: int) -> list[Encoded]:
         found: list[Encoded] = []
         kind = int(self.page.predictor)
-        codec = _CODECS[int(self.page.compression)]
+        code = int(self.page.compression)
+        if code in _IMAGES:
+            return [{"id": _IMAGES[code], **(self._jpeg() if code == 7 else {})}]
+        codec = _CODECS[code]
         if codec is None:
             return []
         if kind in (2, 3):
@@ -182,6 +201,20 @@ class _Image:
                 }
             )
         return [*found, codec]
+
+    def _jpeg(self) -> Encoded:
+        """Tables that all segments share, and which colours they hold."""
+        from tifffile.tifffile import jpeg_decode_colorspace
+
+        page = self.page
+        stored, wanted = jpeg_decode_colorspace(
+            page.photometric, page.planarconfig, page.extrasamples, page.is_jfif
+        )
+        found = {"colorspace_jpeg": stored, "colorspace_data": wanted}
+        for name, data in (("tables", page.jpegtables), ("header", page.jpegheader)):
+            if data is not None:
+                found[name] = base64.b64encode(data).decode()
+        return {name: value for name, value in found.items() if value is not None}
 
     def _fill(self, dtype: np.dtype[Any]) -> Any:
         text = self.page.tags.valueof("GDAL_NODATA")
@@ -291,9 +324,3 @@ class _Image:
 
 
 _AXES = {"I": "image", "Q": "other", "T": "time", "Z": "z", "C": "channel", "S": "sample"}
-
-
-def _has_imagecodecs() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("imagecodecs") is not None

@@ -10,6 +10,7 @@ import numpy as np
 
 from zaro.errors import ChunkError, MetadataError, StoreError, ZaroError
 from zaro.hierarchy import Array, open_node
+from zaro.references.fingerprint import changes
 from zaro.references.set import References
 from zaro.scan.source import open_source
 from zaro.stores.targets import Targets
@@ -43,14 +44,15 @@ def verify(refs: References, *, read: bool = False) -> list[Finding]:
     Returns
     -------
     list of Finding
-        Empty where all is well: metadata is readable, files can be reached, every span lies in its file.
+        Empty where all is well: metadata is readable, files can be reached and are those that were scanned,
+        every span lies in its file.
 
     Notes
     -----
     Asks each file for its size once. Linear in the chunks that exist.
     """
     sizes: dict[str, int | str] = {}
-    found = []
+    found = [Finding("", url, _told(*how)) for url, how in changes(refs) if isinstance(how, tuple)]
     for path in refs.contents.layouts:
         try:
             node = open_node(refs, path)
@@ -64,6 +66,10 @@ def verify(refs: References, *, read: bool = False) -> list[Finding]:
         if read and not problems:
             found += _blocks(node)
     return found
+
+
+def _told(what: str, recorded: object, now: object) -> str:
+    return f"changed: {what} was {recorded!r} when it was scanned, is {now!r}"
 
 
 def _spans(refs: References, path: str, sizes: dict[str, int | str]) -> Iterator[Finding]:
