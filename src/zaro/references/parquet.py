@@ -503,7 +503,8 @@ def _fetcher(address: str, options: Options) -> Fetch:
 class _Folder:
     """A local folder of partitions, as long as it is the one that was opened.
 
-    Writers replace folders: partitions of the new set mean nothing to who has read the old header.
+    Writers replace folders: partitions of the new set mean nothing to who has read the old header. Who
+    appends writes into the folder what the old header says nothing of.
     """
 
     def __init__(self, root: str) -> None:
@@ -529,9 +530,10 @@ class _Folder:
         return found
 
     def _identity(self) -> tuple[int, ...] | None:
-        """What tells one header from another."""
+        """What tells one folder from another; None for one that holds no set."""
         try:
-            found = os.stat(f"{self.root}/{HEADER}")
+            os.stat(f"{self.root}/{HEADER}")
+            found = os.stat(self.root)
         except OSError:
             return None
-        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+        return found.st_dev, found.st_ino
