@@ -684,7 +684,7 @@ def test_a_full_partition_is_written_at_once(memory):
 KEYS_OF_A = [f"a/{i}.{j}" for i in range(2) for j in range(3)]
 VALUES = st.one_of(
     st.binary(max_size=8),
-    st.tuples(st.sampled_from(["u", "v", "s3://w/x"]), st.integers(0, 2**62), st.integers(1, 2**62)).map(
+    st.tuples(st.sampled_from(["u", "v", "s3://w/x"]), st.integers(0, 2**62), st.integers(1, 2**61)).map(
         list
     ),
     st.sampled_from(["u", "v"]).map(lambda url: [url]),

@@ -76,7 +76,7 @@ def test_a_disk_that_is_full_leaves_the_old_set(tmp_path, kind):
     body = """
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 refs = test_writers.made(11)
-resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))  # less than any of the files has
+resource.setrlimit(resource.RLIMIT_FSIZE, (1200, 1200))  # less than any of the files has
 try:
     test_writers.save(refs, Path(sys.argv[1]), sys.argv[2])
 except StoreError as err:

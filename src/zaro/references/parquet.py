@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -157,7 +157,7 @@ class ParquetSet:
             file: OpenPartition | None = None
             if known.bounds is None:
                 file = self._open(path, record, need)
-                known.bounds = self._checked(_bounds(file), file, path, record, need)
+                known.bounds = _bounds(file)
             bounds, found = known.bounds, []
             if len(bounds) == 1:
                 return []
@@ -185,15 +185,6 @@ class ParquetSet:
         self.files.lock = threading.Lock()
         for known in self._known.values():
             known.lock = threading.Lock()
-
-    def _checked(
-        self, bounds: list[int], file: OpenPartition | None, path: str, record: int, need: int
-    ) -> list[int]:
-        """Row groups as the footer has them, which may contradict what it says of the whole."""
-        if file is not None and (bounds[-1] < need or any(b < a for a, b in pairwise(bounds))):
-            reason = f"has row groups that end at rows {bounds[1:8]}, expected {need} rows in all"
-            raise ReferenceSetError(self.document, partition_key(path, record), reason)
-        return bounds
 
     def _open(self, path: str, record: int, need: int) -> OpenPartition | None:
         key = partition_key(path, record)
@@ -512,7 +503,8 @@ def _fetcher(address: str, options: Options) -> Fetch:
 class _Folder:
     """A local folder of partitions, as long as it is the one that was opened.
 
-    Writers replace folders: partitions of the new set mean nothing to who has read the old header.
+    Writers replace folders: partitions of the new set mean nothing to who has read the old header. Who
+    appends writes into the folder what the old header says nothing of.
     """
 
     def __init__(self, root: str) -> None:
@@ -538,9 +530,10 @@ class _Folder:
         return found
 
     def _identity(self) -> tuple[int, ...] | None:
-        """What tells one header from another."""
+        """What tells one folder from another; None for one that holds no set."""
         try:
-            found = os.stat(f"{self.root}/{HEADER}")
+            os.stat(f"{self.root}/{HEADER}")
+            found = os.stat(self.root)
         except OSError:
             return None
-        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+        return found.st_dev, found.st_ino
