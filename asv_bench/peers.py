@@ -6,7 +6,7 @@
 
 Each cell is a process of its own: it opens the store, reads it whole (or `--select`s a part) a few
 times into fresh memory with a warm page cache, and reports the best. One read of each is compared
-with what was written.
+with what was written. The column `limit` is a straight C program, see limit.c; it is no peer.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from pathlib import Path
 
 import numpy as np
 
+import limit
 from benchmarks.data import Case, field, write_store
 from benchmarks.engines import HDF5, PACKAGES, ZARR
+from machine import record
 
 CODECS = (("none", "v3"), ("zstd", "v3"), ("blosc", "v3"), ("blosc", "v2"), ("zlib", "v2"))
 CASES = [
@@ -33,7 +35,8 @@ CASES = [
     Case("zstd", "16KiB", "v3 sharded"),
     *(Case("zlib", chunk, "HDF5") for chunk in ("1MiB", "16KiB")),
 ]
-NAMES = list({**ZARR, **HDF5})
+LIMIT = "limit"
+NAMES = [LIMIT, *{**ZARR, **HDF5}]
 
 
 def arguments():
@@ -120,6 +123,8 @@ def measure(folder, options):
     data = folder / "data.npy"
     if not data.exists():
         np.save(data, field(options.mbytes))
+    shape = np.load(data, mmap_mode="r").shape
+    program = limit.build(folder) if LIMIT in options.engines and not options.select else None
     rows = []
     for number, case in enumerate(case for case in CASES if options.only in str(case)):
         store = folder / f"{case.chunk}-{case.codec}-{case.kind.replace(' ', '-')}"
@@ -129,8 +134,12 @@ def measure(folder, options):
         times = {}
         # whoever comes first pays for a cold machine: let it be another one each time
         turn = number % max(len(engines), 1)
-        for engine in engines[turn:] + engines[:turn]:
-            outcome = run_cell(engine, store, options)
+        for engine in [LIMIT] * (program is not None) + engines[turn:] + engines[:turn]:
+            if engine == LIMIT:
+                how = {"threads": options.threads, "repeat": options.repeat}
+                outcome = limit.run(program, store, case, shape, **how)
+            else:
+                outcome = run_cell(engine, store, options)
             if isinstance(outcome, float):
                 times[engine] = outcome
             else:
@@ -145,7 +154,7 @@ def table(rows, engines):
     yield f"| --- | {' | '.join('---:' for _ in engines)} | --- | ---: |"
     for case, times in rows:
         cells = [f"{times[engine] * 1e3:.1f}" if engine in times else "-" for engine in engines]
-        peers = {engine: seconds for engine, seconds in times.items() if engine != "zaro"}
+        peers = {engine: seconds for engine, seconds in times.items() if engine not in ("zaro", LIMIT)}
         best = min(peers, key=peers.__getitem__, default="-")
         ratio = f"{times['zaro'] / peers[best]:.2f}" if peers and "zaro" in times else "-"
         yield f"| {case} | {' | '.join(cells)} | {best} | {ratio} |"
@@ -153,6 +162,8 @@ def table(rows, engines):
 
 def versions(engines):
     for engine in engines:
+        if engine == LIMIT:
+            continue
         try:
             yield f"{engine} {version(PACKAGES.get(engine, engine))}"
         except PackageNotFoundError:
@@ -177,10 +188,13 @@ def main():
     for engines in (ZARR, HDF5):
         part = [(case, times) for case, times in rows if (case.kind == "HDF5") == (engines is HDF5)]
         if part:
-            print("\n".join(table(part, [name for name in options.engines if name in engines])), end="\n\n")
+            shown = [name for name in options.engines if name in engines or name == LIMIT]
+            print("\n".join(table(part, shown)), end="\n\n")
     if options.json:
-        figures = [{"case": str(case), "seconds": times} for case, times in rows]
-        options.json.write_text(json.dumps(figures, indent=1))
+        about = record([PACKAGES.get(engine, engine) for engine in options.engines if engine != LIMIT])
+        about |= {name: getattr(options, name) for name in ("mbytes", "threads", "repeat", "select")}
+        cases = [{"case": str(case), "seconds": times} for case, times in rows]
+        options.json.write_text(json.dumps({**about, "cases": cases}, indent=1))
 
 
 if __name__ == "__main__":

@@ -189,3 +189,53 @@ def test_demo_without_its_packages_says_what_to_install(monkeypatch, capsys):
     code, _, err = run(capsys, "demo")
     assert code == 1
     assert "zaro[demo]" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("refs.json", []),
+        ("refs.json.zst", []),
+        ("refs.parquet", ["--record-size", "7"]),
+        ("gen.json", ["--format", "generator"]),
+        ("genc.json", ["--compact"]),
+    ],
+)
+def test_convert_writes_every_form_with_the_same_references(archive, tmp_path, capsys, name, words):
+    code, out, err = run(capsys, "convert", archive.references, tmp_path / name, *words)
+    assert (code, err) == (0, "")
+    assert "arrays" in out
+    assert "bytes" in out
+    assert dict(zaro.References.open(tmp_path / name)) == dict(zaro.References.open(archive.references))
+
+
+def test_convert_says_what_it_cannot_write(archive, tmp_path, capsys):
+    (tmp_path / "refs.parquet").mkdir()
+    (tmp_path / "refs.parquet" / "thesis.tex").write_text("")
+    code, _, err = run(capsys, "convert", archive.references, tmp_path / "refs.parquet")
+    assert code == 1
+    assert "left alone" in err
+    code, _, err = run(capsys, "convert", archive.references, tmp_path / "refs.json", "--record-size", "7")
+    assert code == 1
+    assert "record_size" in err
+
+
+def test_stats_counts_every_array(archive, capsys):
+    code, out, _ = run(capsys, "stats", archive.references, "--json")
+    assert code == 0
+    assert json.loads(out) == zaro.References.open(archive.references).stats()
+    code, out, _ = run(capsys, "stats", archive.references)
+    lines = [line.split() for line in out.splitlines()]
+    assert lines[0] == ["array", "chunks", "present", "absent", "inline", "bytes", "files", "gfactor"]
+    assert {line[0] for line in lines[1:]} == set(zaro.References.open(archive.references).arrays)
+
+
+def test_explain_says_where_keys_lead_and_whether_they_do(archive, capsys):
+    refs = zaro.References.open(archive.references)
+    key = next(key for key, found in refs.items() if isinstance(found, list) and len(found) == 3)
+    code, out, _ = run(capsys, "explain", archive.references, key)
+    assert code == 0
+    assert f"bytes {refs[key][1]}+{refs[key][2]} of {refs[key][0]}" in out
+    code, out, _ = run(capsys, "explain", archive.references, key, "none/0.0")
+    assert code == 1
+    assert "none/0.0: not in the set" in out

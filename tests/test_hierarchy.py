@@ -182,3 +182,54 @@ def test_relative_references_lie_beside_the_document_or_under_the_working_direct
         zaro.read(elsewhere, "a")
     monkeypatch.chdir(tmp_path)
     assert zaro.read(elsewhere, "a")[0] == 8
+
+
+PLAIN = {
+    "zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i2", "order": "C",
+    "fill_value": 0, "compressor": None, "filters": None,
+}  # fmt: skip
+RECORDS = np.array(
+    [(k, k / 2, (k, -k)) for k in range(24)], [("n", "<i2"), ("x", ">f8"), ("pair", "<f4", (2,))]
+).reshape(4, 6)
+
+
+@pytest.fixture
+def records():
+    descr = [["n", "<i2"], ["x", ">f8"], ["pair", "<f4", [2]]]
+    padded = np.zeros((6, 8), RECORDS.dtype)
+    padded[:4, :6] = RECORDS
+    chunks = {f"{i}.{j}": padded[3 * i : 3 * i + 3, 4 * j : 4 * j + 4] for i in range(2) for j in range(2)}
+    document = {**PLAIN, "shape": [4, 6], "chunks": [3, 4], "dtype": descr, "fill_value": None}
+    return zaro.open(
+        {".zarray": json.dumps(document)} | {key: block.tobytes() for key, block in chunks.items()}
+    )
+
+
+def test_a_field_of_records_is_selected_by_its_name(records):
+    for name in RECORDS.dtype.names:
+        np.testing.assert_array_equal(records[name], RECORDS[name])
+        np.testing.assert_array_equal(records[name, 1:, ::2], RECORDS[name][1:, ::2])
+        np.testing.assert_array_equal(records.oindex[name, [2, 0], :], RECORDS[name][[2, 0]])
+        np.testing.assert_array_equal(records.vindex[name, [2, 0], [5, 1]], RECORDS[name][[2, 0], [5, 1]])
+    assert records["x", 3, 5] == 11.5
+    assert records["x"].flags.c_contiguous
+
+
+def test_several_fields_make_smaller_records(records):
+    for selection in (["x", "n"], ("x", "n")):
+        found = records[selection]
+        assert found.dtype == np.dtype([("x", ">f8"), ("n", "<i2")])
+        np.testing.assert_array_equal(found["x"], RECORDS["x"])
+    assert records[["n"]].dtype.names == ("n",)
+    out = np.empty((4, 6), "<i2")
+    assert records.read("n", out=out) is out
+    np.testing.assert_array_equal(out, RECORDS["n"])
+
+
+def test_a_field_that_is_not_there_is_named(records):
+    with pytest.raises(zaro.errors.SelectionError, match=r"field 'z' .* has the fields n, x, pair"):
+        records["z"]
+    with pytest.raises(zaro.errors.SelectionError, match="without fields"):
+        zaro.open({".zarray": json.dumps(PLAIN)})["z"]
+    with pytest.raises(zaro.errors.SelectionError, match="out has shape"):
+        records.read("n", out=np.empty((4, 6), "<i4"))

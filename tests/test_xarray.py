@@ -120,14 +120,20 @@ def test_groups_open_as_a_tree(tmp_path: Path) -> None:
     })  # fmt: skip
     tree.to_zarr(tmp_path / "t.zarr", zarr_format=3, consolidated=False)
     expected = xr.open_datatree(tmp_path / "t.zarr", engine="zarr", consolidated=False)
-    xr.testing.assert_identical(xr.open_datatree(tmp_path / "t.zarr", engine="zaro"), expected)
-    below = xr.open_datatree(tmp_path / "t.zarr", engine="zaro", group="ocean")
+    xr.testing.assert_identical(
+        xr.open_datatree(tmp_path / "t.zarr", engine="zaro", consolidated=False), expected
+    )
+    below = xr.open_datatree(tmp_path / "t.zarr", engine="zaro", group="ocean", consolidated=False)
     xr.testing.assert_identical(
         below["deep"].to_dataset(inherit=False), expected["ocean/deep"].to_dataset(inherit=False)
     )
     one = xr.open_dataset(tmp_path / "t.zarr", engine="zaro", group="/ocean/deep")
     assert one.salt.values.tolist() == [5, 6, 7]
-    assert set(xr.open_groups(tmp_path / "t.zarr", engine="zaro")) == {"/", "/ocean", "/ocean/deep"}
+    assert set(xr.open_groups(tmp_path / "t.zarr", engine="zaro", consolidated=False)) == {
+        "/",
+        "/ocean",
+        "/ocean/deep",
+    }
 
 
 def test_an_array_without_dimension_names_says_what_xarray_needs(tmp_path: Path) -> None:
@@ -158,3 +164,13 @@ def test_kerchunks_nested_options_are_understood(archive: Path) -> None:
         archive, engine="zaro", storage_options=options, open_dataset_options={"decode_times": False}
     )
     assert found.time.dtype.kind == "f"
+
+
+def test_options_for_the_document_are_taken_out_of_kerchunk_s_nested_form():
+    nested = {"remote_protocol": "s3", "target_protocol": "http", "target_options": {"headers": {"a": "b"}}}
+    from zaro.xarray import engine_options
+
+    assert engine_options(nested, {}) == {
+        "remote_protocol": "s3",
+        "storage_options": {"headers": {"a": "b"}},
+    }

@@ -131,19 +131,39 @@ static bool spell_key(const zaro_where *where, size_t rank, const int64_t *index
     return true;
 }
 
-/* Never blocks on a FIFO, never leaks into a child. */
+/* Never blocks on a FIFO, never leaks into a child. Only files: a device has no end. */
 static int open_file(int root, const char *path) {
+    struct stat facts;
     int fd;
     do
         fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     while (fd < 0 && errno == EINTR);
+    if (fd >= 0 && (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))) {
+        close(fd);
+        errno = S_ISDIR(facts.st_mode) ? EISDIR : ENODEV;
+        return -1;
+    }
     return fd;
+}
+
+/* A link that leads nowhere is broken, not absent: the file's own, or that of a folder above it. */
+static bool is_broken(int root, char *key) {
+    struct stat facts;
+    for (;;) {
+        if (fstatat(root, key, &facts, AT_SYMLINK_NOFOLLOW) == 0)
+            return true;
+        char *end = strrchr(key, '/');
+        if (end == NULL || end == key)
+            return false;
+        *end = '\0';
+        if (fstatat(root, key, &facts, 0) == 0)
+            return false;
+    }
 }
 
 static zaro_status find_key(const zaro_read *read, size_t task, stored *out, int *code) {
     int64_t index[ZARO_MAX_RANK];
     char key[KEY_MOST];
-    struct stat link;
     zaro_read_index(read, task, index);
     if (!spell_key(&read->where, read->rank, index, key))
         return ZARO_RANGE;
@@ -153,8 +173,7 @@ static zaro_status find_key(const zaro_read *read, size_t task, stored *out, int
     *code = errno;
     if (*code != ENOENT && *code != ENOTDIR)
         return ZARO_IO;
-    /* a link that leads nowhere is broken, not absent */
-    return fstatat(read->where.root, key, &link, AT_SYMLINK_NOFOLLOW) == 0 ? ZARO_MISSING : ZARO_ABSENT_CHUNK;
+    return is_broken(read->where.root, key) ? ZARO_MISSING : ZARO_ABSENT_CHUNK;
 }
 
 static zaro_status find_span(const zaro_read *read, zaro_worker *worker, size_t k, stored *out, int *code) {

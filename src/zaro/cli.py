@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -278,7 +279,8 @@ def _scan(options: _Options) -> int:
         raise _UsageError("--append needs --concat DIM, one dimension of the set to join the files along")
     target = options.append or options.output
     folder = os.path.dirname(os.path.abspath(target))
-    with _progress(len(urls)) as step:
+    scanned = count(1)
+    with _progress("scanning", "files") as progress:
         failures = scan_many(
             urls,
             target,
@@ -289,7 +291,7 @@ def _scan(options: _Options) -> int:
             jobs=options.jobs,
             dask=options.dask,
             allow_failures=options.allow_failures,
-            done=step,
+            done=lambda: progress(next(scanned), len(urls)),
             skip=options.skip,
             fingerprint=options.fingerprint,
             inline_threshold=options.inline,
@@ -303,32 +305,87 @@ def _scan(options: _Options) -> int:
     return 1 if failures else 0
 
 
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """A bar with rate and time to go, where somebody watches and `rich` is there to draw it."""
-    try:
-        from rich import progress
-    except ImportError:
-        yield lambda: None
-        return
-    from rich.console import Console
-
-    columns = (
-        progress.TextColumn("scanning"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[rate]}"),
-        progress.TimeRemainingColumn(),
+def _convert_arguments(parser: _Parser) -> None:
+    _reads_target(parser)
+    parser.add_argument(
+        "output",
+        help="refs.json, refs.json.gz, refs.json.zst or refs.parquet",
     )
-    console = Console(stderr=True)
-    with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("scanning", total=total, rate="")
+    parser.add_argument(
+        "--format",
+        choices=("json", "parquet", "generator"),
+        help="spelling of the output (what its name says; generators are JSON, so they must be asked for)",
+    )
+    parser.add_argument(
+        "--compact", action="store_true", help="generators with compact lists, which only zaro reads"
+    )
+    parser.add_argument("--record-size", type=int, metavar="ROWS", help="rows of a Parquet file (100000)")
+    parser.add_argument(
+        "--output-options", type=_json_object, metavar="JSON", help="fsspec's options for the output"
+    )
 
-        def step() -> None:
-            speed = bar.tasks[0].speed
-            bar.update(task, advance=1, rate=f"{speed:.1f} files/s" if speed else "")
 
-        yield step
+def _convert(options: _Options) -> None:
+    refs = zaro.References.open(options.target, **_library_options(options))
+    how = {"storage_options": options.output_options, "record_size": options.record_size}
+    if options.compact:
+        options.format = options.format or "generator"
+        how["compact"] = True
+    with _progress("writing", "chunks") as progress:
+        given = {name: value for name, value in how.items() if value is not None}
+        refs.save(options.output, options.format, progress=progress, **given)
+    print(f"{options.output}: {len(refs.arrays)} arrays, {_nbytes_of(options.output)}")
+
+
+def _nbytes_of(written: str) -> str:
+    if not os.path.exists(written):
+        return "written"
+    files = [os.path.join(at, name) for at, _, names in os.walk(written) for name in names] or [written]
+    return f"{sum(map(os.path.getsize, files)):,} bytes"
+
+
+def _stats_arguments(parser: _Parser) -> None:
+    _reads_target(parser)
+    _as_json(parser)
+
+
+def _stats(options: _Options) -> None:
+    refs = zaro.References.open(options.target, **_library_options(options))
+    with _progress("counting", "chunks") as progress:
+        found = refs.stats(progress=progress)
+    if options.json:
+        print(json.dumps(found, indent=2))
+        return
+    names = ("chunks", "present", "absent", "inline", "bytes", "files", "gfactor")
+    rows: list[Sequence[str]] = [("array", *names)]
+    rows += [(path or "/", *(_number(counts.get(name)) for name in names)) for path, counts in found.items()]
+    print(_aligned(rows))
+
+
+def _number(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if isinstance(value, float) else f"{value:,}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Columns: the first to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows
+    )
+
+
+def _explain_arguments(parser: _Parser) -> None:
+    _reads_target(parser)
+    parser.add_argument("keys", nargs="+", metavar="KEY", help="as the set spells it: sst/0.5.3")
+
+
+def _explain(options: _Options) -> int:
+    refs = zaro.References.open(options.target, **_library_options(options))
+    for key in options.keys:
+        print(refs.explain(key))
+    return 0 if all(key in refs for key in options.keys) else 1
 
 
 def _verify_arguments(parser: _Parser) -> None:
@@ -379,6 +436,34 @@ def _plot(options: _Options) -> None:
     print(options.output)
 
 
+@contextmanager
+def _progress(doing: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar with rate and time to go, where somebody watches and `rich` is there to draw it."""
+    try:
+        from rich import progress
+    except ImportError:
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+
+    columns = (
+        progress.TextColumn(doing),
+        progress.BarColumn(),
+        progress.TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task(doing, total=0, rate="")
+
+        def show(done: int, total: int) -> None:
+            speed = bar.tasks[0].speed
+            bar.update(task, completed=done, total=total, rate=f"{speed:,.1f} {unit}/s" if speed else "")
+
+        yield show
+
+
 @dataclass(frozen=True)
 class _Command:
     name: str
@@ -392,6 +477,9 @@ _COMMANDS = (
     _Command("ls", "every array and group of a target", _ls_arguments, _ls),
     _Command("read", "values of an array, printed or written to a .npy file", _read_arguments, _read),
     _Command("scan", "make the reference set of existing files", _scan_arguments, _scan),
+    _Command("convert", "write a reference set in another form", _convert_arguments, _convert),
+    _Command("stats", "what the arrays of a reference set hold, counted", _stats_arguments, _stats),
+    _Command("explain", "where keys of a reference set lead", _explain_arguments, _explain),
     _Command("verify", "whether the files of a reference set are as it says", _verify_arguments, _verify),
     _Command("plot", "a picture or a page of what a reference set holds", _plot_arguments, _plot),
     _Command(

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import pickle
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from zaro.errors import StoreNotFoundError
+from zaro.errors import MetadataError, StoreError, StoreNotFoundError
 from zaro.metadata import ArrayMetadata, consolidated_v2
 from zaro.metadata.documents import Document, DocumentSource
+from zaro.openings import Openings, crc_of, state_of
 from zaro.options import Options
 from zaro.references.layout import ChunkLayout
 from zaro.references.plain import KeyTable
 from zaro.references.set import References
 from zaro.references.table import Located, Table
 from zaro.stores.base import Bytes, Store
-from zaro.stores.local import LocalStore
+from zaro.stores.local import LocalStore, read_span
 from zaro.stores.memory import MemoryStore
 from zaro.stores.remote import FsspecStore
 from zaro.stores.targets import Targets
 
-__all__ = ["SNIFFED", "FileFormat", "Opened", "detect", "sniff"]
+__all__ = ["SNIFFED", "FileFormat", "Opened", "detect", "detect_again", "note", "sniff"]
 
 _DOCUMENTS = ("zarr.json", ".zgroup", ".zarray", ".zmetadata")
 _REFERENCE_ENDINGS = (".json", ".json.gz", ".json.zst", ".parquet", ".parq")
@@ -47,6 +49,10 @@ class Opened:
         The reference set, where it is one.
     store : Store or None
         The store, where it is one.
+    is_consolidated : bool
+        Whether all documents are at hand: always so of references, of a store where its root holds them.
+    state_of_store : str
+        What `state` is where it is no reference set.
     """
 
     label: str
@@ -56,6 +62,13 @@ class Opened:
     targets: Targets
     references: References | None = None
     store: Store | None = None
+    is_consolidated: bool = True
+    state_of_store: str = ""
+
+    @property
+    def state(self) -> str:
+        """Differs where what was opened has changed; empty where that cannot be told."""
+        return self.state_of_store if self.references is None else self.references.state
 
     def read_spans(
         self, located: Located, parts: Sequence[tuple[str, int, int | None]]
@@ -81,6 +94,31 @@ def detect(target: Any, options: Options) -> Opened:
     if isinstance(target, (str, os.PathLike)):
         return _address(os.fspath(target), options)
     raise TypeError(f"cannot open {type(target).__name__}: a path, URL, mapping or zaro.References is needed")
+
+
+_OPENINGS: Openings[Opened] = Openings(kept=16)
+
+
+def detect_again(target: Any, options: Options, state: str) -> Opened:
+    """As `detect`; what this process has opened in the same state already is not opened again."""
+    key = _key(target, options, state)
+    return detect(target, options) if key is None else _OPENINGS.again(key, lambda: detect(target, options))
+
+
+def note(target: Any, options: Options, opened: Opened) -> None:
+    """Let `detect_again` find what is open as long as somebody holds it."""
+    key = _key(target, options, opened.state)
+    if key is not None:
+        _OPENINGS.note(key, opened)
+
+
+def _key(target: Any, options: Options, state: str) -> Hashable:
+    """What tells openings apart; None for what comes with its contents."""
+    address = target.address if isinstance(target, References) else target
+    if not isinstance(address, str):
+        return None
+    own = pickle.dumps(target.options) if isinstance(target, References) else b""
+    return address, state, own, pickle.dumps(options)
 
 
 def _is_reference_mapping(target: Mapping[str, Any]) -> bool:
@@ -131,8 +169,7 @@ def _remote(address: str, options: Options) -> Opened:
 def _is_zip(path: str) -> bool:
     """Whether a file begins as archives do."""
     try:
-        with open(path, "rb") as file:
-            return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
+        return read_span(path, 0, 4) in (b"PK\x03\x04", b"PK\x05\x06")
     except OSError:
         return False
 
@@ -140,9 +177,8 @@ def _is_zip(path: str) -> bool:
 def _is_parquet_set(folder: str) -> bool:
     """Whether `.zmetadata` says how many references a partition holds: only Parquet sets do."""
     try:
-        with open(os.path.join(folder, ".zmetadata"), "rb") as file:
-            return b'"record_size"' in file.read()
-    except OSError:
+        return b'"record_size"' in read_span(os.path.join(folder, ".zmetadata"), 0, None)
+    except OSError:  # which is told where the document is needed
         return False
 
 
@@ -166,7 +202,7 @@ def _references(refs: References, options: Options) -> Opened:
     targets = Targets(refs.address or "", options)
     documents: dict[str, DocumentSource] = dict(contents.metadata)
     if ".zmetadata" in documents:
-        documents = {**consolidated_v2(documents[".zmetadata"]), **documents}
+        documents = {**_all_of(documents[".zmetadata"], refs.address or "reference set"), **documents}
 
     def document(key: str) -> DocumentSource | None:
         found = documents.get(key)
@@ -186,11 +222,23 @@ def _references(refs: References, options: Options) -> Opened:
     return Opened(label, document, names, table, targets, refs)
 
 
+def _all_of(source: DocumentSource, target: str) -> dict[str, DocumentSource]:
+    try:
+        return consolidated_v2(source)
+    except MetadataError as err:
+        raise err.of(target) from None
+
+
 def _bytes_of(reference: Any, targets: Targets) -> bytes:
     if isinstance(reference, (bytes, bytearray, memoryview)):
         return bytes(reference)
     url, offset, length = (*reference, 0, None)[:3] if len(reference) == 1 else reference
-    return bytes(targets.read([(url, offset, length)])[0])
+    try:
+        return bytes(targets.read([(url, offset, length)])[0])
+    except StoreError:
+        raise
+    except FileNotFoundError as err:  # listed, so it must be there
+        raise StoreNotFoundError(url, "is listed as a document of the set, and does not exist") from err
 
 
 def _node_paths(keys: Iterable[str]) -> set[str]:
@@ -216,10 +264,15 @@ def _names_below(paths: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _plain(store: Store, options: Options) -> Opened:
-    consolidated = _consolidated(store)
+    try:
+        consolidated = _consolidated(store) if options.consolidated else None
+    except MetadataError as err:
+        raise err.of(store.url) from None
     below = {} if consolidated is None else _names_below(_node_paths(consolidated))
 
     def document(key: str) -> DocumentSource | None:
+        if ".." in key.split("/") or key.startswith("/"):
+            raise StoreError(store.url, f"key {key!r} climbs out of the store")
         if consolidated is not None:
             return consolidated.get(key)
         return store.document(key) if isinstance(store, FsspecStore) else store.get(key)
@@ -236,7 +289,24 @@ def _plain(store: Store, options: Options) -> Opened:
     def table(path: str, metadata: ArrayMetadata) -> Table:
         return KeyTable(store, f"{path}/" if path else "", metadata.key_encoding, metadata.grid)
 
-    return Opened(store.url, document, names, table, Targets("", options), store=store)
+    return Opened(
+        store.url,
+        document,
+        names,
+        table,
+        Targets("", options),
+        store=store,
+        is_consolidated=consolidated is not None,
+        state_of_store=_state(store),
+    )
+
+
+def _state(store: Store) -> str:
+    if isinstance(store, FsspecStore):
+        return crc_of(
+            part for item in sorted(store.root_documents().items()) for part in (item[0].encode(), item[1])
+        )
+    return "" if isinstance(store, MemoryStore) else state_of(store.url)
 
 
 def _consolidated(store: Store) -> dict[str, DocumentSource] | None:

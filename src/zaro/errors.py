@@ -65,6 +65,15 @@ __all__ = [
 ]
 
 
+_LONGEST = 400  # characters of one part of a message: names come from files, and may be of any length
+
+
+def _cut(text: str, times: int = 1) -> str:
+    """Shorten what a hostile name has made long; both ends tell."""
+    longest = times * _LONGEST
+    return text if len(text) <= longest else f"{text[: longest // 2]}...{text[-longest // 4 :]}"
+
+
 def _rebuild(kind: type[ZaroError], args: tuple[Any, ...], facts: dict[str, Any]) -> ZaroError:
     # of several builtin bases the OSError is the one that can make the object
     error: ZaroError = OSError.__new__(kind) if issubclass(kind, OSError) else kind.__new__(kind)
@@ -93,24 +102,27 @@ class NodeNotFoundError(ZaroError, KeyError, FileNotFoundError):
         self.path, self.target, self.known = path, target, known
 
     def __str__(self) -> str:
-        where = f" in {self.target}" if self.target else ""
-        known = f"; there are {', '.join(map(repr, self.known))}" if self.known else ""
-        return f"no array or group at {self.path!r}{where}{known}"
+        where = f" in {_cut(self.target)}" if self.target else ""
+        known = f"; there are {_cut(', '.join(map(repr, self.known)))}" if self.known else ""
+        return f"no array or group at {_cut(repr(self.path))}{where}{known}"
 
 
 class MetadataError(ZaroError, ValueError):
-    """A metadata document is broken: which `document`, which `member`, for what `reason`."""
+    """A metadata document is broken: which `document` of which `target`, which `member`, for what `reason`."""
 
     def __init__(self, document: str, member: str, reason: str) -> None:
         super().__init__(reason)
         self.document, self.member, self.reason = document, member, reason
+        self.target = ""
 
     def __str__(self) -> str:
-        return (
-            f"{self.document}: {self.member} {self.reason}"
-            if self.member
-            else f"{self.document}: {self.reason}"
-        )
+        where = f"{_cut(self.document)}: {_cut(self.member)}" if self.member else f"{_cut(self.document)}:"
+        return f"{where} {_cut(self.reason)}" + (f" (in {_cut(self.target)})" if self.target else "")
+
+    def of(self, target: str) -> MetadataError:
+        """Say in which target the document stands, unless that was said."""
+        self.target = self.target or target
+        return self
 
 
 class UnsupportedError(MetadataError):
@@ -129,7 +141,7 @@ class ReferenceSetError(ZaroError, ValueError):
         self.document, self.place, self.reason = document, place, reason
 
     def __str__(self) -> str:
-        return ": ".join(part for part in (self.document, self.place, self.reason) if part)
+        return ": ".join(_cut(part) for part in (self.document, self.place, self.reason) if part)
 
 
 class TemplateError(ReferenceSetError):
@@ -152,8 +164,8 @@ class ScanError(ZaroError, ValueError):
         self.file, self.variable, self.reason = file, variable, reason
 
     def __str__(self) -> str:
-        name = f"variable {self.variable!r}: " if self.variable else ""
-        return f"{self.file}: {name}{self.reason}"
+        name = f"variable {_cut(self.variable)!r}: " if self.variable else ""
+        return f"{_cut(self.file)}: {name}{_cut(self.reason)}"
 
 
 class CombineError(ZaroError, ValueError):
@@ -164,12 +176,15 @@ class CombineError(ZaroError, ValueError):
         self.file, self.variable, self.reason = file, variable, reason
 
     def __str__(self) -> str:
-        name = f"variable {self.variable!r}: " if self.variable else ""
-        return f"{self.file}: {name}{self.reason}"
+        name = f"variable {_cut(self.variable)!r}: " if self.variable else ""
+        return f"{_cut(self.file)}: {name}{_cut(self.reason)}"
 
 
 class PlotError(ZaroError, ValueError):
     """A picture cannot be drawn: the message says why."""
+
+    def __str__(self) -> str:
+        return _cut(super().__str__())
 
 
 class SelectionError(ZaroError, IndexError):
@@ -185,7 +200,7 @@ class StoreError(ZaroError, OSError):
 
     def __str__(self) -> str:
         tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
-        return f"{self.url}: {self.reason}{tries}"
+        return f"{_cut(self.url)}: {_cut(self.reason)}{tries}"
 
 
 class StoreForbiddenError(StoreError, PermissionError):
@@ -236,11 +251,10 @@ class ChunkError(ZaroError, OSError):
 
     def __str__(self) -> str:
         name = f"{self.node}/{self.key}".strip("/")
-        if self.offset is None or self.length is None:
-            where = self.file
-        else:
-            where = f"bytes {self.offset}+{self.length} of {self.file}"
-        return ": ".join(part for part in (f"chunk {name!r}", where, self.reason) if part)
+        where = _cut(self.file)
+        if self.offset is not None and self.length is not None:
+            where = f"bytes {self.offset}+{self.length} of {where}"
+        return ": ".join(part for part in (f"chunk {_cut(name)!r}", where, _cut(self.reason)) if part)
 
 
 class MissingChunkError(ChunkError, KeyError):
@@ -262,7 +276,8 @@ class XGroupError(ZaroError, ValueError):
         self.array, self.place, self.reason = array, place, reason
 
     def __str__(self) -> str:
-        return ": ".join(part for part in (self.array, self.place, self.reason) if part)
+        # the reason tells of every place that was tried
+        return ": ".join(_cut(part, 10) for part in (self.array, self.place, self.reason) if part)
 
 
 class XGroupReferenceError(XGroupError, KeyError, FileNotFoundError):

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zaro import config
 from zaro.codecs.chain import Chain, compile_chain
-from zaro.detect import Opened, detect
+from zaro.detect import Opened, detect, detect_again, note
 from zaro.errors import MetadataError, NodeNotFoundError, SelectionError, StoreError, UnsupportedError
 from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
-from zaro.metadata import read_node as read_metadata
+from zaro.metadata import read_node as read_documents
 from zaro.metadata.documents import Document
 from zaro.options import Options
-from zaro.plan.chunks import plan_axes, plan_points
-from zaro.plan.selection import Points, basic, is_list, orthogonal, points
-from zaro.read import Source, read
+from zaro.plan.chunks import halves, longest_axis, plan_axes, plan_points
+from zaro.plan.selection import Pick, Points, basic, fields, is_list, orthogonal, points
+from zaro.read import Source, check_output, read
+from zaro.references.files import is_local, local_path
 from zaro.references.shard import open_shards
 from zaro.references.table import ABSENT, INLINE, Located
 
@@ -28,6 +31,14 @@ __all__ = ["Array", "Group", "list_nodes", "metadata_of", "open_node", "read_nod
 
 
 _SHARDING = "sharding_indexed"
+_DEEPEST = 8  # shards in shards
+
+
+def _metadata_at(opened: Opened, path: str) -> NodeMetadata | None:
+    try:
+        return read_documents(opened.document, path)
+    except MetadataError as err:
+        raise err.of(opened.label) from err.__cause__
 
 
 class _Node:
@@ -54,13 +65,40 @@ class _Node:
         """Attributes, as the document has them."""
         return self._metadata.attributes
 
+    @property
+    def is_consolidated(self) -> bool:
+        """Whether the documents of all nodes came together: of references, and of a consolidated store."""
+        return self._opened.is_consolidated
+
     def find(self, path: str) -> Array | Group | None:
-        """Node at a path from the root of this node's target, wherever this one lies; None if none."""
-        metadata = read_metadata(self._opened.document, path)
+        """Find a node of the same target.
+
+        Parameters
+        ----------
+        path : str
+            From the root of the target, wherever this node lies.
+
+        Returns
+        -------
+        Array, Group or None
+            None where nothing lies there.
+
+        Raises
+        ------
+        MetadataError
+            Its document is broken.
+        """
+        metadata = _metadata_at(self._opened, path)
         return None if metadata is None else _made(self._target, path, self._options, self._opened, metadata)
 
     def document(self) -> dict[str, Any]:
-        """The metadata document as it is stored; of v2 what v3 would say: kind, attributes and shape."""
+        """Give the metadata document as it is stored; of v2 what v3 would say: kind, attributes and shape.
+
+        Returns
+        -------
+        dict
+            Members of the document; the caller's own.
+        """
         if self._metadata.zarr_format == 3:
             key = f"{self._path}/zarr.json".lstrip("/")
             source = self._opened.document(key)
@@ -71,10 +109,24 @@ class _Node:
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._target, self._path, self._options)
+        target = self._portable()
+        note(target, self._options, self._opened)
+        return _reopen, (target, self._path, self._options, self._opened.state)
+
+    def _portable(self) -> Any:
+        """The target for another process, which may work in another folder; of a dict its columns."""
+        target = self._target
+        if isinstance(target, Mapping) and self._opened.references is not None:
+            return self._opened.references
+        if isinstance(target, (str, os.PathLike)):
+            target = os.fspath(target)
+            return os.path.abspath(os.path.expanduser(local_path(target))) if is_local(target) else target
+        return target
 
     def __dask_tokenize__(self) -> Any:
-        return type(self).__name__, self._target, self._path, self._options
+        # a path and a state rather than contents: the same for all who open the same
+        state, metadata = self._opened.state, repr(self._metadata)
+        return type(self).__name__, self._portable(), self._path, self._options, state, metadata
 
 
 class Array(_Node):
@@ -185,7 +237,8 @@ class Array(_Node):
         Parameters
         ----------
         selection
-            Integers, slices and an ellipsis; with `mode` also lists and masks.
+            Integers, slices and an ellipsis; with `mode` also lists and masks; of records also the
+            names of fields, as `"u"`, `["u", "v"]` or `("u", 0)`.
         out : ndarray, optional
             Receives the result: of its shape and this array's dtype, any strides.
         mode : {"basic", "orthogonal", "points"}
@@ -205,6 +258,9 @@ class Array(_Node):
             A chunk is listed but missing, short or corrupt, or is absent while `missing="raise"`.
         """
         metadata = self._source.metadata
+        selection, names = fields(selection, metadata.dtype)
+        if names is not None:
+            return _fields_of(self.read(selection, mode=mode), names, out)
         if mode == "basic":
             mode = _meaning(selection, self.ndim)
         if mode == "points":
@@ -213,7 +269,27 @@ class Array(_Node):
                 return self._read_points(chosen, out)
             return read(self._source, plan_points(metadata, chosen, self._source.chain.order), out)
         picks = (orthogonal if mode == "orthogonal" else basic)(selection, self.shape)
-        return read(self._source, plan_axes(metadata, picks), out)
+        return self._read_picks(picks, out)
+
+    def _read_picks(self, picks: tuple[Pick, ...], out: NDArray[Any] | None) -> NDArray[Any]:
+        """Read by axes; in parts where so many chunks are touched that planning them at once costs memory."""
+        metadata = self._source.metadata
+        shape = tuple(pick.count for pick in picks if not pick.dropped)
+        if out is None:
+            _refuse_what_is_too_large(shape, metadata.dtype)
+        axis = longest_axis(metadata, picks) if 0 not in shape else None
+        if axis is None:
+            return read(self._source, plan_axes(metadata, picks), out)
+        if out is None:
+            out = np.empty(shape, metadata.dtype)
+        check_output(out, shape, metadata.dtype)
+        before = sum(not pick.dropped for pick in picks[:axis])
+        at = 0
+        for part in halves(picks[axis]):
+            here = (slice(None),) * before + (slice(at, at + part.count),)
+            self._read_picks((*picks[:axis], part, *picks[axis + 1 :]), out[here])
+            at += part.count
+        return out
 
     def _read_points(self, chosen: Points, out: NDArray[Any] | None) -> NDArray[Any]:
         """Points of a rectilinear grid, whose blocks differ: read where rows and columns cross."""
@@ -236,7 +312,18 @@ class Array(_Node):
         Returns
         -------
         Located
-            Columns `file_id` (-1 absent, -2 inline), `offset`, `length` (bytes; -1 whole file), and `files`.
+            Columns of n rows: `file_id` (int32; -1 absent, -2 inline), `offset` and `length` (int64, bytes;
+            length -1 for a whole file), and `files`, the table that `file_id` counts in.
+
+        Raises
+        ------
+        SelectionError
+            An id is none of the chunk grid's.
+
+        Notes
+        -----
+        Constant time for each id in columns, a binary search in generators. Parquet partitions that the ids
+        lie in are read.
         """
         wanted = np.ascontiguousarray(ids, dtype=np.int64).reshape(-1)
         nchunks = self._source.metadata.nchunks
@@ -246,7 +333,23 @@ class Array(_Node):
         return self._source.table.locate(wanted)
 
     def explain(self, key_or_index: str | tuple[int, ...]) -> str:
-        """Say in one line where a chunk lies: `chunk 0.5.3 of sst: bytes 20480+4000 of a.nc`."""
+        """Say in one line where a chunk lies: `chunk 0.5.3 of sst: bytes 20480+4000 of a.nc`.
+
+        Parameters
+        ----------
+        key_or_index : str or tuple of int
+            Key, with or without the array's path, or position in the chunk grid.
+
+        Returns
+        -------
+        str
+            File, first byte and length in bytes; or that the chunk is absent, and what it reads as.
+
+        Raises
+        ------
+        SelectionError
+            It is no chunk of this array.
+        """
         encoding, grid = self._metadata.key_encoding, self._source.metadata.grid
         if isinstance(key_or_index, str):
             index = encoding.index(key_or_index.removeprefix(f"{self._path}/"), grid)
@@ -285,13 +388,23 @@ class Array(_Node):
     @cached_property
     def _source(self) -> Source:
         """What reading needs; of a sharded array, its inner chunks."""
+        try:
+            return self._made_source()
+        except MetadataError as err:
+            raise err.of(self._opened.label) from err.__cause__
+
+    def _made_source(self) -> Source:
         version = "zarr.json" if self._metadata.zarr_format == 3 else ".zarray"
         document = f"{self._path}/{version}" if self._path else version
         metadata, table = self._metadata, self._opened.table(self._path, self._metadata)
         chain = _compile(metadata, document)
-        while chain.sharding is not None:
+        for _ in range(_DEEPEST + 1):
+            if chain.sharding is None:
+                break
             metadata, table = open_shards(metadata, chain.sharding, table, self._opened.read_spans, document)
             chain = _compile(metadata, document)
+        else:
+            raise UnsupportedError(document, "codecs", f"nests shards in shards more than {_DEEPEST} deep")
         return Source(
             node=self._path,
             metadata=metadata,
@@ -299,21 +412,21 @@ class Array(_Node):
             table=table,
             targets=self._opened.targets,
             missing=self._options.missing,
+            chain_for=None
+            if metadata.edges is None
+            else lru_cache(64)(partial(_compile, metadata, document)),
         )
 
 
-def _compile(metadata: ArrayMetadata, document: str) -> Chain:
-    chain = compile_chain(
+def _compile(metadata: ArrayMetadata, document: str, chunk_shape: tuple[int, ...] | None = None) -> Chain:
+    """Compile the chain for chunks of one shape; the largest where none is given."""
+    return compile_chain(
         metadata.codecs,
         dtype=metadata.dtype,
-        chunk_shape=metadata.chunks,
+        chunk_shape=metadata.chunks if chunk_shape is None else chunk_shape,
         document=document,
         fill=metadata.blank,
     )
-    if metadata.edges is not None and (chain.foreign or chain.blocks is not None):
-        reason = "is rectilinear, and one of the codecs runs in Python, which needs chunks of one size"
-        raise UnsupportedError(document, "chunk_grid", reason)
-    return chain
 
 
 class _Indexer:
@@ -326,9 +439,32 @@ class _Indexer:
         return _scalar(self._array.read(selection, mode=self._mode))
 
 
+def _refuse_what_is_too_large(shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Say how large a result is, before there is memory for it."""
+    nbytes = math.prod(shape) * dtype.itemsize
+    if nbytes > config.memory():
+        reason = f"a result of shape {shape} has {nbytes} bytes, and this machine {config.memory()} of memory"
+        raise SelectionError(f"{reason}; read it in parts")
+
+
 def _scalar(found: NDArray[Any]) -> Any:
     """NumPy gives a scalar where every axis was picked by an integer."""
     return found[()] if found.ndim == 0 else found
+
+
+def _fields_of(records: NDArray[Any], names: str | list[str], out: NDArray[Any] | None) -> NDArray[Any]:
+    """Some fields of records, without the bytes of the others."""
+    if isinstance(names, str):
+        found = np.ascontiguousarray(records[names]) if records.ndim else records[names].copy()
+    else:
+        found = np.empty(records.shape, [(name, records.dtype[name]) for name in names])
+        for name in names:
+            found[name] = records[name]
+    if out is None:
+        return found
+    check_output(out, found.shape, found.dtype)
+    out[...] = found
+    return out
 
 
 def _meaning(selection: Any, ndim: int) -> Literal["basic", "orthogonal", "points"]:
@@ -357,7 +493,7 @@ class Group(_Node, Mapping[str, "Array | Group"]):
     def __iter__(self) -> Iterator[str]:
         for name in self._opened.names(self._path):
             path = f"{self._path}/{name}".strip("/")
-            if read_metadata(self._opened.document, path) is not None:
+            if _metadata_at(self._opened, path) is not None:
                 yield name
 
     def __len__(self) -> int:
@@ -365,7 +501,7 @@ class Group(_Node, Mapping[str, "Array | Group"]):
 
     def __contains__(self, name: object) -> bool:
         path = f"{self._path}/{name}".strip("/")
-        return isinstance(name, str) and read_metadata(self._opened.document, path) is not None
+        return isinstance(name, str) and _metadata_at(self._opened, path) is not None
 
     # a node is the same node only if it is the same object; comparing contents would read them
     __hash__ = object.__hash__
@@ -374,25 +510,54 @@ class Group(_Node, Mapping[str, "Array | Group"]):
         return self is other
 
     def names(self) -> Iterable[str]:
-        """Names directly below, of nodes and perhaps of other things; reads no metadata."""
+        """List names directly below, of nodes and perhaps of other things; reads no metadata.
+
+        Raises
+        ------
+        StoreError
+            The store cannot list, as a plain web server.
+        """
         return self._opened.names(self._path)
 
     def children(self) -> Iterator[Array | Group]:
-        """The nodes directly below, by name; reads the metadata of each once."""
+        """Walk the nodes directly below, by name; reads the metadata of each once.
+
+        Yields
+        ------
+        Array or Group
+
+        Raises
+        ------
+        StoreError
+            The store cannot list.
+        MetadataError
+            A document is broken.
+        """
         for name in self.names():
             node = self.find(f"{self._path}/{name}".strip("/"))
             if node is not None:
                 yield node
 
     def nodes(self) -> Iterator[Array | Group]:
-        """Every node below this group, depth first, by name."""
+        """Walk every node below this group, depth first, by name; raises as `children`.
+
+        Yields
+        ------
+        Array or Group
+        """
         for node in self.children():
             yield node
             if isinstance(node, Group):
                 yield from node.nodes()
 
     def tree(self) -> str:
-        """Draw everything below this group, a line for each node."""
+        """Draw everything below this group, a line for each node; raises as `children`.
+
+        Returns
+        -------
+        str
+            Arrays are shown with shape and type.
+        """
         return "\n".join([self.path or "/", *_branches(self, "")])
 
     def __repr__(self) -> str:
@@ -416,7 +581,7 @@ def _branches(group: Group, margin: str) -> Iterator[str]:
 
 
 def _node(target: Any, path: str, options: Options, opened: Opened) -> Array | Group:
-    metadata = read_metadata(opened.document, path)
+    metadata = _metadata_at(opened, path)
     if metadata is None:
         if not path:
             raise NodeNotFoundError("/", opened.label)
@@ -432,8 +597,8 @@ def _made(target: Any, path: str, options: Options, opened: Opened, metadata: No
     return kind(target, path, options, opened, metadata)
 
 
-def _reopen(target: Any, path: str, options: Options) -> Array | Group:
-    return _node(target, path, options, detect(target, options))
+def _reopen(target: Any, path: str, options: Options, state: str) -> Array | Group:
+    return _node(target, path, options, detect_again(target, options, state))
 
 
 def open_node(target: Any, path: str = "", **options: Any) -> Array | Group:
@@ -446,8 +611,8 @@ def open_node(target: Any, path: str = "", **options: Any) -> Array | Group:
     path : str
         Node below the root, as `ocean/sst`.
     **options
-        `storage_options`, `remote_protocol`, `remote_options`, `allow_targets`, `missing`, `timeout`;
-        see `zaro.options.Options`.
+        `storage_options`, `remote_protocol`, `remote_options`, `allow_targets`, `missing`, `timeout`,
+        `consolidated`; see `zaro.options.Options`.
 
     Returns
     -------
@@ -478,10 +643,22 @@ def open_node(target: Any, path: str = "", **options: Any) -> Array | Group:
 def list_nodes(target: Any, **options: Any) -> dict[str, str]:
     """List every node of a target.
 
+    Parameters
+    ----------
+    target, **options
+        As for `zaro.open`.
+
     Returns
     -------
     dict of str to str
         From path (`/` for the root) to `"array"` or `"group"`, depth first.
+
+    Raises
+    ------
+    StoreError
+        The target cannot be reached, or cannot list what it holds.
+    MetadataError
+        A metadata document is broken.
     """
     root = open_node(target, **options)
     if isinstance(root, Array):
@@ -492,19 +669,53 @@ def list_nodes(target: Any, **options: Any) -> dict[str, str]:
 
 
 def metadata_of(target: Any, path: str = "", **options: Any) -> NodeMetadata:
-    """Read the typed metadata of one node; parameters and errors as `zaro.open`."""
+    """Read the typed metadata of one node.
+
+    Parameters
+    ----------
+    target, path, **options
+        As for `zaro.open`.
+
+    Returns
+    -------
+    ArrayMetadata or GroupMetadata
+        The same classes for Zarr 2 and 3.
+
+    Raises
+    ------
+    NodeNotFoundError, StoreError, MetadataError
+        As `zaro.open`.
+    """
     return open_node(target, path, **options).metadata
 
 
 def read_node(
     target: Any, path: str = "", selection: Any = ..., *, out: NDArray[Any] | None = None, **options: Any
 ) -> NDArray[Any]:
-    """Read a selection of one array; parameters and errors as `zaro.open` and `Array.read`.
+    """Read a selection of one array.
+
+    Parameters
+    ----------
+    target, path, **options
+        As for `zaro.open`.
+    selection
+        Integers, slices, an ellipsis, lists and masks, as in `array[selection]`.
+    out : ndarray, optional
+        Receives the result: of its shape and the array's dtype, any strides.
+
+    Returns
+    -------
+    ndarray
+        Values as they are stored; `out` itself where given.
 
     Raises
     ------
     MetadataError
-        The node is a group.
+        The node is a group, or its document is broken.
+    NodeNotFoundError, StoreError
+        As `zaro.open`.
+    SelectionError, ChunkError
+        As `Array.read`.
     """
     node = open_node(target, path, **options)
     if isinstance(node, Group):

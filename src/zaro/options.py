@@ -29,6 +29,9 @@ class Options:
         What to do with a chunk that is absent. One that is listed and cannot be read is always an error.
     timeout : float
         Seconds that one request may take, with all its attempts.
+    consolidated : bool
+        Whether to use the metadata that a store's root holds of all its nodes, where it does. False
+        reads the documents of the nodes themselves, which may be newer.
     """
 
     storage_options: Mapping[str, Any] | None = None
@@ -37,6 +40,7 @@ class Options:
     allow_targets: tuple[str, ...] | None = None
     missing: Literal["fill", "warn", "raise"] = "fill"
     timeout: float = 60.0
+    consolidated: bool = True
 
     @classmethod
     def of(cls, **given: Any) -> Options:

@@ -14,17 +14,18 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import xarray
 from xarray import Dataset, DataTree, Variable
 from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
-from xarray.backends.zarr import FillValueCoder
+from xarray.backends.zarr import FillValueCoder, ZarrArrayWrapper
 from xarray.core import indexing
-from xarray.core.utils import FrozenDict
+from xarray.core.utils import FrozenDict, emit_user_level_warning
 
 from zaro.errors import DimensionNamesError, MetadataError
+from zaro.foreign import translated
 from zaro.hierarchy import Array, Group, open_node
 from zaro.metadata import Codec
 
@@ -33,22 +34,20 @@ __all__ = [
     "ZaroBackendEntrypoint",
     "ZaroDataStore",
     "dimension_names",
-    "engine_options",
     "open_group",
+    "open_target",
     "variable",
 ]
 
 _DIMENSIONS = "_ARRAY_DIMENSIONS"
 _REFERENCE_ENDINGS = (".json", ".json.gz", ".json.zst", ".json.zstd", ".parq", ".parquet")
-# what fsspec's reference file system takes beside the options that are ours, and that changes nothing here
-_IGNORED = {
-    "asynchronous",
-    "cache_size",
-    "lazy",
-    "listings_expiry_time",
-    "skip_instance_cache",
-    "use_listings_cache",
-}
+# whether this xarray leaves NumPy's own strings as they are
+_KEEPS_STRINGS = hasattr(ZarrArrayWrapper, "_preserve_string_dtype")
+_NOT_CONSOLIDATED = (
+    "Failed to open Zarr store with consolidated metadata, but successfully read with non-consolidated "
+    "metadata: each node costs a request of its own. Consolidate the metadata with "
+    "zarr.consolidate_metadata(), or pass consolidated=False to silence this warning."
+)
 
 
 class ZaroBackendArray(BackendArray):
@@ -121,6 +120,8 @@ def variable(array: Array, dims: tuple[str, ...] | None = None) -> Variable:
         "preferred_chunks": dict(zip(dims, array.chunks, strict=True)),
         **_codec_encoding(array),
     }
+    if array.dtype.kind == "T" and _KEEPS_STRINGS:
+        encoding["dtype"] = array.dtype
     if array.metadata.zarr_format == 2:
         if array.fill_value is not None:
             attrs["_FillValue"] = array.fill_value
@@ -138,7 +139,8 @@ def dimension_names(array: Array) -> tuple[str, ...]:
     if len(names) != array.ndim:
         where = "zarr.json" if array.metadata.zarr_format == 3 else ".zattrs"
         member = "dimension_names" if array.metadata.zarr_format == 3 else _DIMENSIONS
-        reason = f"has {len(names)} names for {array.ndim} dimensions; xarray needs one for each"
+        found = f"has {len(names)} names for {array.ndim} dimensions"
+        reason = f"{found}, not enough for xarray to determine variable dimensions"
         raise DimensionNamesError(f"{array.path}/{where}", member, reason)
     return names
 
@@ -155,7 +157,7 @@ def _codec_encoding(array: Array) -> dict[str, Any]:
             "shards": None,
         }
     written = [{"name": codec.name, "configuration": dict(codec.configuration)} for codec in codecs]
-    return {"shards": array.shards, **_zarr_codecs(json.dumps(written), array.dtype.itemsize == 1)}
+    return {"shards": array.shards, **_zarr_codecs(json.dumps(written), array.dtype.byteorder == "|")}
 
 
 @functools.lru_cache(maxsize=256)
@@ -203,6 +205,9 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         "group",
         "consolidated",
         "zarr_format",
+        "mode",
+        "use_zarr_fill_value_as_mask",
+        "cache_members",
         "storage_options",
         "open_dataset_options",
         "remote_protocol",
@@ -230,8 +235,11 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         use_cftime: bool | None = None,
         decode_timedelta: bool | None = None,
         group: str | None = None,
-        consolidated: bool | None = None,
+        consolidated: bool | Literal["as found"] | None = "as found",
         zarr_format: int | None = None,
+        mode: Literal["r"] = "r",
+        use_zarr_fill_value_as_mask: bool | None = None,
+        cache_members: bool = True,
         storage_options: Mapping[str, Any] | None = None,
         open_dataset_options: Mapping[str, Any] | None = None,
         **options: Any,
@@ -244,8 +252,14 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
             Whatever `zaro.open` takes.
         group : str, optional
             Path of the group; the root by default.
-        consolidated, zarr_format
-            Accepted for code that passed them to other engines; zaro finds out by itself.
+        consolidated : bool or None, optional
+            By default a store's consolidated metadata are used where there are any. True demands them;
+            False reads the documents of the nodes themselves; None asks for the warning that xarray's
+            own engine gives where there are none. Means nothing for references, whose metadata are at
+            hand.
+        zarr_format, mode, use_zarr_fill_value_as_mask, cache_members
+            Accepted for code that passed them to other engines, and change nothing: zaro reads, and finds
+            out by itself what it reads.
         storage_options : dict, optional
             fsspec's options for the target, or kerchunk's nested form with `remote_protocol`,
             `remote_options` and `target_options`.
@@ -268,11 +282,14 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
                 **decoding,
                 "group": group,
                 "storage_options": storage_options,
+                "consolidated": consolidated,
                 **options,
                 **open_dataset_options,
             }
             return xarray.open_dataset(filename_or_obj, engine=type(self), **given)
-        node = open_node(filename_or_obj, group or "", **engine_options(storage_options, options))
+        _check_mode(mode)
+        node = open_target(filename_or_obj, group, storage_options, {**options, "consolidated": consolidated})
+        _check_consolidated(node, consolidated)
         return open_group(node, decoding)
 
     def open_groups_as_dict(
@@ -287,12 +304,18 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         use_cftime: bool | None = None,
         decode_timedelta: bool | None = None,
         group: str | None = None,
-        consolidated: bool | None = None,
+        consolidated: bool | Literal["as found"] | None = None,
         zarr_format: int | None = None,
+        mode: Literal["r"] = "r",
         storage_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> dict[str, Dataset]:
-        """Open every group below `group` (itself as `/`), by path; parameters as `open_dataset`."""
+        """Open every group below `group` (itself as `/`), by path; parameters as `open_dataset`.
+
+        Of a store whose metadata are not consolidated, every node is asked for: that is warned of, as
+        xarray's own engine does, unless `consolidated` says otherwise.
+        """
+        _check_mode(mode)
         decoding = {
             "mask_and_scale": mask_and_scale,
             "decode_times": decode_times,
@@ -302,9 +325,8 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
             "use_cftime": use_cftime,
             "decode_timedelta": decode_timedelta,
         }
-        root = open_node(
-            filename_or_obj, (group or "").strip("/"), **engine_options(storage_options, options)
-        )
+        root = open_target(filename_or_obj, group, storage_options, {**options, "consolidated": consolidated})
+        _check_consolidated(root, consolidated)
         found = {"/": open_group(root, decoding)}
         assert isinstance(root, Group)
         for node in root.nodes():
@@ -317,22 +339,31 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **arguments))
 
 
+def open_target(
+    target: Any, group: str | None, storage_options: Mapping[str, Any] | None, given: Mapping[str, Any]
+) -> Array | Group:
+    """A node by what xarray's callers name it."""
+    target, path, options = translated(target, storage_options, given)
+    options["consolidated"] = options.get("consolidated") is not False
+    return open_node(target, f"{path}/{(group or '').strip('/')}", **options)
+
+
+def _check_mode(mode: str) -> None:
+    if mode != "r":
+        raise ValueError(f"mode={mode!r}; zaro only reads: open with mode='r', write with engine='zarr'")
+
+
+def _check_consolidated(node: Array | Group, asked: bool | str | None) -> None:
+    """Answer what a caller asked about consolidated metadata."""
+    if node.is_consolidated or asked is False or asked == "as found":
+        return
+    if asked:
+        raise MetadataError("the store", "", "has no consolidated metadata, which consolidated=True demands")
+    emit_user_level_warning(_NOT_CONSOLIDATED, RuntimeWarning)
+
+
 def open_group(node: Array | Group, decoding: Mapping[str, Any]) -> Dataset:
     """One group as a Dataset, decoded by xarray."""
     if not isinstance(node, Group):
         raise MetadataError(node.path or "/", "", "is an array; xarray opens groups, zaro.open opens arrays")
     return StoreBackendEntrypoint().open_dataset(ZaroDataStore(node), **decoding)
-
-
-def engine_options(storage_options: Mapping[str, Any] | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of `zaro.open` from an engine's: kerchunk nests those of the files in `storage_options`."""
-    found = {name: value for name, value in given.items() if value is not None}
-    own = dict(storage_options or {})
-    for name in ("remote_protocol", "remote_options"):
-        if name in own:
-            found.setdefault(name, own.pop(name))
-    if "target_options" in own or "target_protocol" in own:
-        own.pop("target_protocol", None)
-        own = {**own, **(own.pop("target_options", None) or {})}
-    own = {name: value for name, value in own.items() if name not in _IGNORED}
-    return {**found, "storage_options": own} if own else found

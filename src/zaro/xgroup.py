@@ -29,8 +29,9 @@ from zaro.errors import (
     XGroupReferenceError,
     XGroupStoreError,
 )
+from zaro.foreign import translated
 from zaro.hierarchy import Array, Group, open_node
-from zaro.xarray import engine_options, variable
+from zaro.xarray import variable
 
 __all__ = ["ResolvedZarrStore", "XGroupBackendEntrypoint"]
 
@@ -102,9 +103,9 @@ class XGroupBackendEntrypoint(BackendEntrypoint):
             Path of the group; the root by default.
         **arguments
             xarray's arguments for decoding; `storage_options` and the other options of `zaro.open`;
-            `consolidated` and `zarr_format`, which change nothing; and `cross_store_storage_options`,
-            a dict from URL prefix to fsspec's options for the stores that references name, of which
-            the longest prefix counts.
+            `consolidated=False`, which does without consolidated metadata, and `zarr_format`, which changes
+            nothing; and `cross_store_storage_options`, a dict from URL prefix to fsspec's options for
+            the stores that references name, of which the longest prefix counts.
 
         Raises
         ------
@@ -173,15 +174,18 @@ def _sorted_out(arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, An
     left = dict(arguments)
     decoding = {name: left.pop(name) for name in _DECODING if name in left}
     cross = dict(left.pop("cross_store_storage_options", None) or {})
-    for name in ("consolidated", "zarr_format"):
-        left.pop(name, None)
-    options = engine_options(left.pop("storage_options", None), left)
-    return decoding, options, cross
+    left.pop("zarr_format", None)
+    if left.pop("consolidated", None) is False:
+        left["consolidated"] = False
+    return decoding, left, cross
 
 
-def _open(target: Any, group: str | None, options: dict[str, Any], cross: dict[str, Any]) -> GroupNode:
+def _open(target: Any, group: str | None, given: dict[str, Any], cross: dict[str, Any]) -> GroupNode:
     """The group to be opened, in an index of its store."""
-    shared = {name: value for name, value in options.items() if name != "storage_options"}
+    target, above, options = translated(target, given.pop("storage_options", None), given)
+    shared = {
+        name: value for name, value in options.items() if name not in ("storage_options", "consolidated")
+    }
 
     def open_other(address: str) -> Array | Group:
         spellings = (address, f"file://{address}")  # the second fits only for a path of this machine
@@ -189,7 +193,7 @@ def _open(target: Any, group: str | None, options: dict[str, Any], cross: dict[s
         chosen = cross[max(fitting, key=len)] if fitting else None
         return open_node(address, **shared, storage_options=chosen)
 
-    path = (group or "").strip("/")
+    path = f"{above}/{(group or '').strip('/')}".strip("/")
     stores = Stores(open_other, variable, options.get("allow_targets"))
     with _main_store(_label(target)):
         found = stores.start(_root(target, path, options), target, _label(target)).node(path)

@@ -11,6 +11,7 @@ from chains import Codec, decode, make, make_v2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import zaro
 from zaro.errors import CorruptChunkError, MetadataError, UnsupportedError
 
 texts = st.lists(st.text(max_size=9), min_size=1, max_size=12)
@@ -161,3 +162,20 @@ def test_objects_need_a_codec_for_objects():
         make_v2([numcodecs.Zlib(), numcodecs.VLenUTF8()], "<i4", (3,))
     with pytest.raises(MetadataError, match="other codecs did so"):
         make([Codec("vlen-utf8"), Codec("vlen-bytes")], object, (3,))
+
+
+def test_codecs_of_objects_serve_elements_of_fixed_size_too():
+    values = np.array(["foo", "bar", "foo", ""])
+    encoder = numcodecs.Categorize(["foo", "bar"], dtype=values.dtype, astype="u1")
+    metadata = {
+        "zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<U3", "order": "C", "fill_value": "",
+        "compressor": None, "filters": [encoder.get_config()],
+    }  # fmt: skip
+    array = zaro.open({".zarray": json.dumps(metadata), "0": bytes(encoder.encode(values))})
+    assert array[...].tolist() == values.tolist()
+    assert array[::-2].dtype == "<U3"
+
+
+@pytest.mark.parametrize("config", [{"id": "zstd", "level": 100}, {"id": "gzip", "level": 70}])
+def test_a_level_beyond_the_bounds_of_version_3_is_no_reason_to_refuse_version_2(config):
+    assert make_v2([numcodecs.get_codec(config)], "<i2", (4,))

@@ -128,6 +128,28 @@ def test_netcdf_opens_as_xarray_opens_it(climate):
                 xr.testing.assert_identical(found.load(), expected.load())
 
 
+def test_a_variable_that_ends_before_its_unlimited_dimension_is_as_long_as_netcdf_says(tmp_path):
+    path = tmp_path / "ragged.nc"
+    with netCDF4.Dataset(path, "w") as dataset:
+        for name, size in (("time", None), ("member", None), ("x", 3)):
+            dataset.createDimension(name, size)
+        dataset.createVariable("time", "f8", ("time",))[:] = np.arange(5.0)
+        whole = dataset.createVariable("whole", "i4", ("time", "member", "x"), chunksizes=(2, 2, 3))
+        whole[:] = np.arange(5 * 3 * 3).reshape(5, 3, 3)
+        dataset.createVariable("short", "i2", ("time", "x"), fill_value=-7, chunksizes=(1, 3))[:2] = 1
+        dataset.createVariable("few", "f4", ("time", "member"), chunksizes=(2, 1))[:3, :2] = 2
+        dataset.createVariable("none", "f4", ("member", "time"))
+        dataset.createVariable("word", str, ("time",))[:1] = np.array(["a"], object)
+    found = zaro.open(scan(path))
+    with netCDF4.Dataset(path) as dataset:
+        dataset.set_auto_maskandscale(False)
+        for name in ("time", "whole", "short", "none", "word"):
+            np.testing.assert_array_equal(found[name][...], dataset[name][...], err_msg=name)
+        few = np.full((5, 3), netCDF4.default_fillvals["f4"], "f4")
+        few[:3, :2] = 2  # netCDF4 itself misplaces these, where two dimensions are ragged
+        np.testing.assert_array_equal(found["few"][...], few)
+
+
 def test_our_document_reads_through_kerchunk_and_theirs_through_ours(climate):
     ours = files.document(scan(climate))
     with (

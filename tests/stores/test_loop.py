@@ -104,6 +104,15 @@ def test_stored_bytes_in_memory_are_bounded(server, tmp_path, monkeypatch):
     assert server.most_under_way <= 2  # the server may still be at the end of one when the next comes
 
 
+@pytest.fixture
+def interruptible():
+    """A process that a shell starts in the background ignores SIGINT, and Python with it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_a_read_at_once(array, server):
     server.fault = lambda path, n: ("silence", 30)
     main = threading.main_thread().ident

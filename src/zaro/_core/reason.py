@@ -41,7 +41,7 @@ REASON: tuple[str, ...] = (
     "the file does not exist",
     "the system refuses to read",
     "the chunk is absent",
-    "no decoder is built in for it",
+    "a decoder that is not built in is needed",
     "the read was stopped",
 )
 """A sentence for each Status, by its number."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro import config
 from zaro._core import codec as kernel
 from zaro.codecs.members import Members
 from zaro.codecs.native import NATIVE, read_order
@@ -26,6 +27,7 @@ __all__ = ["Chain", "compile_chain"]
 
 # Codecs that may stand before one that turns the array into bytes, or be it; and those that take bytes only.
 ARRAY = frozenset({"bytes", "packbits", "pcodec", "zfpy", *NUMBERS})
+MOST_CODECS = 30
 BYTES = frozenset({*NATIVE, "bz2", "lzma", "base64", "jenkins_lookup3"})
 
 
@@ -46,6 +48,8 @@ class Chain:
         kernel's chain is then empty.
     sharding : mapping or None
         The configuration of `sharding_indexed`, where that codec is the whole list.
+    stored_most : int
+        Bytes that a stored chunk may have; what codecs of others may leave nobody knows.
     """
 
     kernel: kernel.Chain
@@ -53,6 +57,7 @@ class Chain:
     order: tuple[int, ...] | None = None
     blocks: Callable[[Bytes], NDArray[Any]] | None = None
     sharding: Mapping[str, Any] | None = None
+    stored_most: int = 0
 
     def run_foreign(self, data: Bytes) -> Bytes:
         """Run the steps that C does not decode.
@@ -118,6 +123,8 @@ def compile_chain(
     UnsupportedError
         A codec is unknown, needs a package that is not installed, or would run code.
     """
+    if len(codecs) > MOST_CODECS:
+        raise MetadataError(document, "codecs", f"holds {len(codecs)} codecs, expected {MOST_CODECS} at most")
     members = [
         Members(document, f"codecs[{k}]", codec.name, codec.configuration) for k, codec in enumerate(codecs)
     ]
@@ -136,8 +143,7 @@ def compile_chain(
     if dtype.hasobject and found.blocks is None:
         raise MetadataError(document, "codecs", f"holds no codec for elements of type {dtype}")
     chain = _assemble(found)
-    _check_sizes(chain, found, document)
-    return chain
+    return replace(chain, stored_most=_stored_most(chain, found, document))
 
 
 class _Walk:
@@ -150,6 +156,13 @@ class _Walk:
         self.parts: list[Part] = []
         self.order = tuple(range(len(chunk_shape)))
         self.blocks: Callable[[Bytes], NDArray[Any]] | None = None
+
+    @property
+    def most(self) -> int:
+        """Bytes that a chunk may have between two codecs, where they do not tell."""
+        if self.blocks is not None:
+            return config.OBJECTS + config.OBJECT * math.prod(self.chunk_shape)
+        return 2 * self.nbytes + (1 << 20)
 
     def take(self, members: Members) -> None:
         """Add one codec."""
@@ -208,10 +221,11 @@ def _assemble(found: _Walk) -> Chain:
     unserved = [k for k, part in enumerate(parts) if not served(part)]
     split = len(parts) if found.blocks else unserved[-1] + 1 if unserved else 0
     steps = [step for part in parts[split:] for step in part.steps or ()]
+    most = found.most
     natural = found.order == tuple(range(len(found.order)))
     return Chain(
         kernel.Chain(steps),
-        tuple(SizedStep(_python(part), part.nbytes) for part in parts[:split]),
+        tuple(SizedStep(_python(part), part.nbytes, most) for part in parts[:split]),
         None if natural or found.blocks else found.order,
         found.blocks,
     )
@@ -223,11 +237,14 @@ def _python(part: Part) -> BytesStep:
     return part.python()
 
 
-def _check_sizes(chain: Chain, found: _Walk, document: str) -> None:
+def _stored_most(chain: Chain, found: _Walk, document: str) -> int:
+    """Bytes that a stored chunk may have."""
+    unknown = max(config.STORED, 2 * found.most)
     if found.blocks is not None:
-        return
+        return unknown
     try:
-        chain.kernel.sizes(found.nbytes)
+        stored = chain.kernel.sizes(found.nbytes)[0]
+        return unknown if chain.foreign else stored
     except ValueError as err:
         reason = f"cannot hold chunks of {found.nbytes} bytes: {err}"
         raise MetadataError(document, "codecs", reason) from err

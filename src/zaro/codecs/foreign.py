@@ -26,6 +26,9 @@ __all__ = [
     "with_imagecodecs",
 ]
 
+# Bytes that a decoder is asked for at a time, where nobody knows how many there are
+_PIECE = 1 << 20
+
 # Packages that bring codecs which numcodecs knows by name only.
 PACKAGES = {
     "pcodec": "pcodec",
@@ -57,17 +60,21 @@ class StreamStep:
     start: Callable[[], Any]
     rest: Literal["ignored", "members", "streams"]
 
-    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None, most: int | None = None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
         rest = as_bytes(data, self.name, None)
-        part, rest = self._one(rest, nbytes)
+        room = most if nbytes is None else nbytes
+        try:
+            part, rest = self._one(rest, room)
+        except _NoStream as err:
+            raise CorruptChunkError(str(err)) from err
         parts, done = [part], len(part)
         while rest.size and self.rest != "ignored":
             try:
-                part, rest = self._one(rest, None if nbytes is None else nbytes - done)
-            except _NoStream:
+                part, rest = self._one(rest, None if room is None else room - done)
+            except _NoStream as err:
                 if self.rest == "members":
-                    raise
+                    raise CorruptChunkError(str(err)) from err
                 break
             parts.append(part)
             done += len(part)
@@ -88,7 +95,7 @@ class StreamStep:
         return part, rest[_zeros(rest) :] if self.rest == "members" else rest
 
 
-class _NoStream(CorruptChunkError):
+class _NoStream(Exception):
     """The bytes are no stream of the format."""
 
 
@@ -120,7 +127,7 @@ def _lzma_start(members: Members) -> Callable[[], Any]:
     start = partial(lzma.LZMADecompressor, form, **options)
     try:
         start()
-    except (TypeError, ValueError, lzma.LZMAError) as err:
+    except (TypeError, ValueError, MemoryError, lzma.LZMAError) as err:
         members.fail("filters", members.configuration.get("filters"), f"filters of LZMA ({err})")
     return start
 
@@ -131,17 +138,26 @@ class ZstdStep:
 
     name: str
 
-    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None, most: int | None = None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
         import zstandard
 
         reader = zstandard.ZstdDecompressor().stream_reader(bytes(data), read_across_frames=True)
         try:
             if nbytes is None:
-                return as_bytes(reader.readall(), self.name, None)
+                return self._all(reader, most)
             return self._fill(reader, nbytes)
         except zstandard.ZstdError as err:
             raise CorruptChunkError(f"{self.name}: {err}") from err
+
+    def _all(self, reader: Any, most: int | None) -> NDArray[np.uint8]:
+        """Read to the end, a piece at a time: nobody knows how far that is."""
+        found = bytearray()
+        while piece := reader.read(_PIECE):
+            found += piece
+            if most is not None and len(found) > most:
+                raise CorruptChunkError(f"{self.name}: decodes to more than {most} bytes")
+        return as_bytes(found, self.name, None)
 
     def _fill(self, reader: Any, nbytes: int) -> NDArray[np.uint8]:
         out = np.empty(nbytes + 1, np.uint8)  # one more, to see that the stream ends
@@ -157,14 +173,15 @@ class Lz4Step:
 
     name: str
 
-    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None, most: int | None = None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
         import lz4.block
 
         source = as_bytes(data, self.name, None)
         promised = int.from_bytes(source[:4].tobytes(), "little")
         # an LZ4 sequence of n bytes never decodes to more than 255 n
-        if source.size < 4 or promised > 255 * source.size or (nbytes is not None and promised != nbytes):
+        wrong = promised > (most or promised) if nbytes is None else promised != nbytes
+        if source.size < 4 or promised > 255 * source.size or wrong:
             raise CorruptChunkError(
                 f"{self.name}: {source.size} stored bytes promise {promised}, expected {nbytes}"
             )
@@ -183,13 +200,14 @@ class BloscStep:
 
     name: str
 
-    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None, most: int | None = None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
         from numcodecs.blosc import Blosc
 
         source = as_bytes(data, self.name, None)
         promised, stored = (int.from_bytes(source[at : at + 4].tobytes(), "little") for at in (4, 12))
-        if source.size < 16 or stored != source.size or (nbytes is not None and promised != nbytes):
+        wrong = promised > (most or promised) if nbytes is None else promised != nbytes
+        if source.size < 16 or stored != source.size or wrong:
             found = f"{source.size} stored bytes promise {promised} of {stored}"
             raise CorruptChunkError(f"{self.name}: {found}, expected {nbytes}")
         if promised == 0:  # which numcodecs encodes but does not decode
@@ -211,7 +229,7 @@ class NumcodecsStep:
     codec: Any = field(repr=False)
     dtype: np.dtype[Any] | None = None
 
-    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None, most: int | None = None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
         value = self.value(data)
         if self.dtype is not None and isinstance(value, np.ndarray) and value.dtype != self.dtype:

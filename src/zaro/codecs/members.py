@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -85,9 +86,13 @@ class Members:
     def number(self, member: str, default: Any = _ABSENT) -> float:
         """Take a finite number."""
         value = self.take(member, default, expected="a number")
-        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(float(value)):
+        number = float("nan")
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            with contextlib.suppress(OverflowError):
+                number = float(value)
+        if not np.isfinite(number):
             self.fail(member, value, "a number")
-        return float(value)
+        return number
 
     def flag(self, member: str, default: Any = _ABSENT) -> bool:
         """Take true or false."""

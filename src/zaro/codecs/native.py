@@ -28,18 +28,24 @@ def _compressor(
     return Part(members.name, ((step, {}),), state.nbytes, python), replace(state, dtype=None, nbytes=None)
 
 
+def _level(members: Members, low: int, high: int) -> None:
+    """Check a level, which decoding does not need: version 3 bounds it, numcodecs writes what it is told."""
+    bounded = not members.name.startswith("numcodecs.")
+    members.integer("level", low if bounded else -(2**31), high if bounded else 2**31 - 1, 1)
+
+
 def _zlib(members: Members, state: State) -> tuple[Part, State]:
-    members.integer("level", -1, 9, 1)
+    _level(members, -1, 9)
     return _compressor(members, state, "zlib", lambda: stream_step("zlib", members))
 
 
 def _gzip(members: Members, state: State) -> tuple[Part, State]:
-    members.integer("level", 0 if members.name == "gzip" else -1, 9, 1)
+    _level(members, 0, 9)
     return _compressor(members, state, "gzip", lambda: stream_step("gzip", members))
 
 
 def _zstd(members: Members, state: State) -> tuple[Part, State]:
-    members.integer("level", -131072, 22, 0)
+    _level(members, -131072, 22)
     members.flag("checksum", False)
     return _compressor(members, state, "zstd", lambda: ZstdStep(members.name))
 

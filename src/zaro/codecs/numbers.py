@@ -75,6 +75,8 @@ def _fixedscaleoffset(members: Members, state: State) -> tuple[Part, State]:
     decoded = _decoded(members, state, "dtype")
     encoded = _encoded(members, state, "astype", decoded)
     scale, offset = members.number("scale"), members.number("offset")
+    if not scale:
+        members.fail("scale", scale, "a number other than 0, by which values are divided")
     return _convert(members, state, "scale", decoded, encoded, scale=scale, offset=offset)
 
 

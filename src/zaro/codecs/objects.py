@@ -76,7 +76,7 @@ class _Listed:
         for _ in shape[1:]:
             if not all(isinstance(row, list) for row in elements):
                 raise CorruptChunkError(
-                    f"{self.name}: its elements have not the shape {shape} that it states"
+                    f"{self.name}: its elements have not the shape {shape!r:.60} that it states"
                 )
             elements = list(chain.from_iterable(elements))
         return elements

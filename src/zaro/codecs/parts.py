@@ -58,8 +58,8 @@ class BytesStep(Protocol):
     def name(self) -> str:
         """The codec, as the document spells it."""
 
-    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
-        """Decode `data` to `nbytes` bytes, or to as many as there are where None.
+    def decode(self, data: Bytes, nbytes: int | None, most: int | None = None) -> NDArray[np.uint8]:
+        """Decode `data` to `nbytes` bytes, or to as many as there are where None: `most` at most.
 
         Raises
         ------
@@ -128,19 +128,21 @@ def as_bytes(value: Any, name: str, nbytes: int | None) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True)
 class SizedStep:
-    """A step in its place in a chain, where the size of what leaves it may be known."""
+    """A step in its place in a chain, where the size of what leaves it may be known, or what it is at most."""
 
     step: BytesStep
     nbytes: int | None
+    most: int
 
     @property
     def name(self) -> str:
         """The codec, as the document spells it."""
         return self.step.name
 
-    def decode(self, data: Bytes, nbytes: int | None = None) -> NDArray[np.uint8]:
-        """See `BytesStep.decode`; without a size, the one known here is asked for."""
-        return self.step.decode(data, self.nbytes if nbytes is None else nbytes)
+    def decode(self, data: Bytes, nbytes: int | None = None, most: int | None = None) -> NDArray[np.uint8]:
+        """See `BytesStep.decode`; without sizes, those known here are asked for."""
+        wanted = self.nbytes if nbytes is None else nbytes
+        return self.step.decode(data, wanted, self.most if most is None else most)
 
 
 @dataclass(frozen=True)
@@ -153,10 +155,13 @@ class KernelStep:
     name: str
     chain: kernel.Chain
 
-    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None, most: int | None = None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
         source = as_bytes(data, self.name, None)
-        return self.chain.decode(source, self._told(source) if nbytes is None else nbytes)
+        wanted = self._told(source) if nbytes is None else nbytes
+        if nbytes is None and most is not None and wanted > most:
+            raise CorruptChunkError(f"{self.name}: promises {wanted} bytes, expected {most} at most")
+        return self.chain.decode(source, wanted)
 
     def _told(self, source: NDArray[np.uint8]) -> int:
         step = self.chain.steps[0][0]

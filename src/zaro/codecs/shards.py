@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro import config
 from zaro._core.codec import Chain as Kernel
 from zaro.codecs.members import Members
 from zaro.codecs.parts import Bytes, BytesStep, Entry, as_bytes
@@ -81,7 +82,7 @@ class Shard:
     at_end: bool
     fill: Any
 
-    def decode(self, data: Bytes, nbytes: int | None) -> NDArray[np.uint8]:
+    def decode(self, data: Bytes, nbytes: int | None, most: int | None = None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
         return as_bytes(self.block(data), self.name, nbytes)
 
@@ -118,6 +119,9 @@ def compile_shard(
     """Compile `sharding_indexed` for shards of `shape`."""
     inner = _inner_shape(members, shape)
     grid = tuple(size // n for size, n in zip(shape, inner, strict=True))
+    if 16 * math.prod(grid) > config.SHARD_INDEX:
+        expected = f"chunks so large that the index of a shard has {config.SHARD_INDEX} bytes at most"
+        members.fail("chunk_shape", list(inner), f"{expected}, see zaro.config.SHARD_INDEX")
     at_end = members.choice("index_location", ("start", "end"), "end") == "end"
     document = f"{members.document}: {members.place}.configuration"
     fill = np.zeros((), dtype)[()] if fill is None else fill

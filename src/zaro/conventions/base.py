@@ -65,7 +65,14 @@ class ConventionHandler:
 
     @staticmethod
     def detect(root: GroupNode, group: GroupNode, array: ArrayNode) -> bool:
-        """Whether the convention applies to `array`, which lies in `group`, below `root`."""
+        """Say whether the convention applies to an array; must not read values, and should not raise.
+
+        Parameters
+        ----------
+        root, group : GroupNode
+            The root of the store, and the group that the array lies in.
+        array : ArrayNode
+        """
         return False
 
     def get_variables(self, array: ArrayNode, group: GroupNode, root: GroupNode) -> dict[str, Variable]:

@@ -32,6 +32,14 @@ class Runs:
     def __len__(self) -> int:
         return sum(self.counts)
 
+    def extent(self, chunk: int) -> int:
+        """Extent of one chunk."""
+        for size, count in zip(self.sizes, self.counts, strict=True):
+            if chunk < count:
+                return size
+            chunk -= count
+        raise IndexError("there are not so many chunks")
+
     def __iter__(self) -> Iterator[int]:
         """Extent of each chunk in turn."""
         for size, count in zip(self.sizes, self.counts, strict=True):

@@ -93,9 +93,15 @@ class ArrayMetadata:
         """What an absent chunk reads as: `fill_value`, or where that is undefined what zarr-python gives."""
         return self.fill_value if self.fill_value is not None else _blank(self.dtype, self.codecs)
 
+    def chunk_shape(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        """Shape of one chunk as it is stored, whole also where it reaches past the array."""
+        if self.edges is None:
+            return self.chunks
+        return tuple(runs.extent(k) for runs, k in zip(self.edges, index, strict=True))
+
     @property
     def chunk_nbytes(self) -> int:
-        """Bytes of one decoded chunk."""
+        """Bytes of one decoded chunk; of the largest one where they differ."""
         return math.prod(self.chunks) * self.dtype.itemsize
 
 

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro import config
 from zaro._core import grid as _grid
 from zaro.errors import SelectionError
 from zaro.metadata.model import ArrayMetadata
-from zaro.plan.selection import Pick, Picked, Points
+from zaro.plan.selection import Listed, Pick, Picked, Points
 
-__all__ = ["AxisPlan", "Plan", "PointsPlan", "plan_axes", "plan_points"]
+__all__ = ["AxisPlan", "Plan", "PointsPlan", "halves", "longest_axis", "plan_axes", "plan_points"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +62,12 @@ class Plan:
             stride *= self.grid[d]
         return total.reshape(-1)
 
+    def index(self, task: int) -> tuple[int, ...]:
+        """Place of one task's chunk in the grid."""
+        counts = [len(axis.segments) for axis in self.axes]
+        place = np.unravel_index(task, counts) if counts else ()
+        return tuple(int(axis.chunks[k]) for axis, k in zip(self.axes, place, strict=True))
+
     def rows(self, out: NDArray[Any]) -> list[tuple[Any, ...]]:
         """The axes as the kernel takes them, with the strides of `out`."""
         strides = iter(out.strides)
@@ -99,6 +106,31 @@ def plan_axes(metadata: ArrayMetadata, picks: tuple[Pick, ...]) -> Plan:
     if math.prod(shape) * metadata.dtype.itemsize > np.iinfo(np.intp).max:
         raise SelectionError(f"a result of shape {shape} does not fit into memory; read it in parts")
     return Plan(axes, shape, metadata.grid)
+
+
+def longest_axis(metadata: ArrayMetadata, picks: tuple[Pick, ...]) -> int | None:
+    """Axis along which most chunks are touched, where they are too many to be planned at once; else None."""
+    touched = [_touched(metadata, d, pick) for d, pick in enumerate(picks)]
+    if math.prod(touched) <= config.TASKS_AT_ONCE:
+        return None
+    return max(range(len(touched)), key=touched.__getitem__)
+
+
+def _touched(metadata: ArrayMetadata, d: int, pick: Pick) -> int:
+    """Chunks that a pick touches along axis `d`, at most."""
+    most = min(pick.count, metadata.grid[d])
+    if isinstance(pick, Listed) or metadata.edges is not None:
+        return most
+    return min(most, (pick.count - 1) * abs(pick.step) // max(metadata.chunks[d], 1) + 2)
+
+
+def halves(pick: Pick) -> tuple[Pick, Pick]:
+    """The first and the second half of what is picked along an axis."""
+    middle = pick.count // 2
+    if isinstance(pick, Picked):
+        rest = Picked(pick.start + middle * pick.step, pick.step, pick.count - middle)
+        return Picked(pick.start, pick.step, middle), rest
+    return Listed(pick.positions[:middle]), Listed(pick.positions[middle:])
 
 
 def _axis(metadata: ArrayMetadata, d: int, pick: Pick) -> AxisPlan:

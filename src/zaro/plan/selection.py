@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from zaro.errors import SelectionError
 
-__all__ = ["Listed", "Picked", "Points", "Pick", "basic", "is_list", "orthogonal", "points"]
+__all__ = ["Listed", "Picked", "Points", "Pick", "basic", "fields", "is_list", "orthogonal", "points"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,41 @@ def basic(selection: Any, shape: tuple[int, ...]) -> tuple[Picked, ...]:
     return tuple(_pick(item, size, axis) for axis, (item, size) in enumerate(parts))
 
 
+def fields(selection: Any, dtype: np.dtype[Any]) -> tuple[Any, str | list[str] | None]:
+    """Take the names of fields out of a selection: `"u"`, `["u", "v"]`, `("u", 0, slice(3))`.
+
+    Returns
+    -------
+    selection
+        What is left of it.
+    names : str, list of str or None
+        The one field that is named, or several that shall make smaller records; None where none is.
+
+    Raises
+    ------
+    SelectionError
+        The elements have no such field.
+    """
+    parts = selection if isinstance(selection, tuple) else (selection,)
+    names: list[str] = []
+    rest: list[Any] = []
+    for part in parts:
+        if isinstance(part, str):
+            names.append(part)
+        elif isinstance(part, list) and part and all(isinstance(item, str) for item in part):
+            names += part
+        else:
+            rest.append(part)
+    if not names:
+        return selection, None
+    unknown = [name for name in names if name not in (dtype.names or ())]
+    if unknown:
+        has = f"has the fields {', '.join(dtype.names)}" if dtype.names else f"is of {dtype}, without fields"
+        raise SelectionError(f"field {unknown[0]!r} is selected from an array that {has}")
+    alone = len(names) == 1 and not any(part == names for part in parts if isinstance(part, list))
+    return tuple(rest) or ..., names[0] if alone else names
+
+
 def is_list(item: Any) -> bool:
     """Whether one part of a selection is a list of positions or a mask."""
     return isinstance(item, list) or (isinstance(item, np.ndarray) and item.ndim > 0)
@@ -78,7 +113,8 @@ def points(selection: Any, shape: tuple[int, ...]) -> Points:
     """Arrays of integers, one for each axis, that broadcast together; or one mask of the whole shape.
 
     Slices are allowed beside the arrays; the broadcast dimensions then come first if the arrays
-    stand apart, in their place if they are neighbours, as in NumPy.
+    stand apart, in their place if they are neighbours, as in NumPy. Integers alone give an array of
+    one element, as in zarr-python.
     """
     items = selection if isinstance(selection, tuple) else (selection,)
     if len(items) == 1 and np.asarray(items[0]).dtype == bool and np.ndim(items[0]) == len(shape) > 0:
@@ -97,6 +133,8 @@ def points(selection: Any, shape: tuple[int, ...]) -> Points:
         shapes = ", ".join(str(full[axis].shape) for axis in advanced)
         raise SelectionError(f"lists of shapes {shapes} do not broadcast together") from err
     sliced = [axis for axis, pick in enumerate(full) if isinstance(pick, Picked)]
+    if advanced and not sliced and not broadcast:
+        broadcast = (1,)
     together = advanced == list(range(advanced[0], advanced[-1] + 1)) if advanced else False
     ahead = [axis for axis in sliced if together and axis < advanced[0]]
     behind = [axis for axis in sliced if axis not in ahead]

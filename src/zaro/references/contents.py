@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from zaro.references.fingerprint import Fingerprints
+from zaro.openings import crc_of
 from zaro.references.layout import ChunkLayout, array_layouts, split_key
 from zaro.references.table import ABSENT, INLINE, WHOLE, DenseTable, EmptyTable, Ids, SparseTable, Table
 
-__all__ = ["Contents", "Reference", "Rows", "make_table", "reference_at", "table_of"]
+if TYPE_CHECKING:
+    from zaro.references.fingerprint import Fingerprints
+
+__all__ = ["Contents", "Reference", "Rows", "digest", "make_table", "reference_at", "table_of"]
 
 Reference = list[str | int] | bytes
 """One reference as the mapping shows it: `[url, offset, length]`, `[url]` or the bytes themselves."""
@@ -136,6 +139,18 @@ def table_of(nchunks: int, references: Mapping[int, Reference]) -> Table:
             rows[:, k] = chunk, files.setdefault(str(url), len(files)), *(span or (0, WHOLE))
     columns = Rows(rows[0], rows[1].astype(np.int32), rows[2], rows[3])
     return make_table(nchunks, columns, list(files), bytes(inline))
+
+
+def digest(contents: Contents) -> str:
+    """Sum up what is in memory of a set: of columns their bytes, at about 1 GB/s."""
+    columns: list[pickle.PickleBuffer] = []
+    rest = (
+        sorted(contents.metadata.items()),
+        sorted(contents.tables.items()),
+        sorted(contents.other.items()),
+    )
+    written = pickle.dumps(rest, protocol=5, buffer_callback=columns.append)
+    return crc_of([written, *(column.raw() for column in columns)])
 
 
 def reference_at(table: Table, chunk: int) -> Reference | None:

@@ -128,6 +128,9 @@ class FileTable(Files):
             list(written) if folder is None else [None if is_relative(url) else url for url in written]
         )
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return FileTable, (self.written, self.folder)
+
     def __len__(self) -> int:
         return len(self.written)
 

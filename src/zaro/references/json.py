@@ -29,7 +29,7 @@ __all__ = ["read", "read_bytes", "read_mapping"]
 
 def read(address: str, *, options: Options, folder: str | None) -> Contents:
     """Read the document at a path or URL."""
-    return _read(partial(open_document, address, options.storage_options), address, folder)
+    return _read(partial(open_document, address, options.storage_options, options.timeout), address, folder)
 
 
 def read_bytes(raw: bytes, *, name: str = "", folder: str | None = None) -> Contents:

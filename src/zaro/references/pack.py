@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 from zaro._core import intlist
 from zaro._core import pack as _kernel
 from zaro._core.grid import unravel
-from zaro.errors import ReferenceSetError, StoreError
+from zaro.errors import ReferenceSetError
 from zaro.references import lists
 from zaro.references.columns import contents_of, name_of, target_folder, used_files
 from zaro.references.contents import Contents, Reference
 from zaro.references.fingerprint import MEMBER
 from zaro.references.layout import ChunkLayout, join_path
 from zaro.references.table import INLINE, WHOLE, EmptyTable, Ids, Located, SparseTable, Table
-from zaro.references.writing import atomic, compressed, spelled
+from zaro.references.writing import Progress, atomic, compressed, spelled
 
 if TYPE_CHECKING:
     from zaro.references.set import References
@@ -109,7 +109,9 @@ class _Files:
         return np.where(local >= 0, ids[np.maximum(local, 0)], np.int32(-1))
 
 
-def pack(refs: Contents | References, *, folder: str | None = None) -> list[Packed]:
+def pack(
+    refs: Contents | References, *, folder: str | None = None, progress: Progress | None = None
+) -> list[Packed]:
     """Pack every array of a set that a generator can hold.
 
     Parameters
@@ -118,6 +120,8 @@ def pack(refs: Contents | References, *, folder: str | None = None) -> list[Pack
         The set.
     folder
         Folder of the document to be: files that lie relative to it are named so.
+    progress
+        Called after each array with the chunks that have been looked at, and those that there are.
 
     Raises
     ------
@@ -130,10 +134,14 @@ def pack(refs: Contents | References, *, folder: str | None = None) -> list[Pack
     """
     contents, files = contents_of(refs), _Files(folder)
     groups: dict[tuple[int, ...], dict[str, Column]] = {}
+    done, total = 0, sum(table.nchunks for table in contents.tables.values())
     for path, table in contents.tables.items():
         column = _column(table, files)
         if column is not None:
             groups.setdefault(contents.layouts[path].grid, {})[path] = column
+        done += table.nchunks
+        if progress is not None:
+            progress(done, total)
     names = list(files.names)
     return [packed for dims, group in groups.items() for packed in _best(dims, group, names)]
 
@@ -188,7 +196,11 @@ def _pack(
 
 
 def pieces(
-    refs: Contents | References, *, compact: bool = False, folder: str | None = None
+    refs: Contents | References,
+    *,
+    compact: bool = False,
+    folder: str | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[bytes]:
     """Spell a set as a document of generators, piece by piece.
 
@@ -200,9 +212,11 @@ def pieces(
         Spell long lists the compact way, which only zaro reads.
     folder
         Folder of the document: files that lie relative to it are named so.
+    progress
+        See `pack`, which takes most of the time.
     """
     contents = contents_of(refs)
-    packed = pack(contents, folder=folder)
+    packed = pack(contents, folder=folder, progress=progress)
     held = {path for one in packed for path in one.variables}
     yield b'{"version": 1, "refs": {'
     separator = b"\n"
@@ -228,6 +242,7 @@ def write(
     *,
     compact: bool = False,
     storage_options: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Write a set as a document of generators, which replaces what is there once it is complete.
 
@@ -241,6 +256,8 @@ def write(
         Spell long lists the compact way, which only zaro reads.
     storage_options
         fsspec's options for a URL.
+    progress
+        Called now and then with the chunks that are done, and those that there are.
 
     Raises
     ------
@@ -250,12 +267,9 @@ def write(
         The document cannot be written.
     """
     address = os.fspath(target)
-    try:
-        with atomic(address, storage_options) as raw, compressed(raw, address) as file:
-            for piece in pieces(refs, compact=compact, folder=target_folder(address)):
-                file.write(piece)  # a compressor has no writelines
-    except OSError as err:
-        raise StoreError(address, f"cannot be written: {err.strerror or err}") from err
+    with atomic(address, storage_options) as raw, compressed(raw, address) as file:
+        for piece in pieces(refs, compact=compact, folder=target_folder(address), progress=progress):
+            file.write(piece)  # a compressor has no writelines
 
 
 def _left_over(contents: Contents, held: set[str], folder: str | None) -> Iterator[tuple[str, Any]]:

@@ -9,6 +9,7 @@ Source: fsspec's LazyReferenceMapper, whose folders these are.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import threading
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro import config
 from zaro._core.key import ArrayKeys, Columns, Pages
 from zaro.errors import ReferenceSetError, StoreError
 from zaro.options import Options
@@ -34,6 +36,7 @@ from zaro.references.json import read_mapping
 from zaro.references.layout import join_path
 from zaro.references.partition import Partition, open_partition, read_rows
 from zaro.references.table import ABSENT, INLINE, WHOLE, EmptyTable, Ids, Located
+from zaro.stores.local import read_span
 from zaro.stores.remote import FsspecStore
 
 if TYPE_CHECKING:
@@ -41,7 +44,18 @@ if TYPE_CHECKING:
 
     from zaro.references.set import References
 
-__all__ = ["EXTRA", "HEADER", "ParquetSet", "ParquetTable", "partition_key", "read", "read_folder", "write"]
+__all__ = [
+    "EXTRA",
+    "HEADER",
+    "ParquetSet",
+    "ParquetTable",
+    "digest_of",
+    "headers_before",
+    "partition_key",
+    "read",
+    "read_folder",
+    "write",
+]
 
 HEADER = ".zmetadata"
 EXTRA = MEMBER
@@ -69,9 +83,6 @@ class _Files(FileTable):
         super().__init__([], folder)
         self._ids: dict[str, int] = {}
         self.lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return FileTable, (self.written, self.folder)
 
     def ids(self, names: list[str]) -> Ids:
         """Ids of files by name; new ones are added."""
@@ -168,7 +179,7 @@ class ParquetSet:
                 piece = self.cache.get(path, record, group)
                 if piece is None:
                     file = file or self._open(path, record, need)
-                    piece = self._read(file, path, record, group, bounds)
+                    piece = self._read(file, path, record, need, group, bounds)
                 found.append((bounds[group], bounds[group + 1], piece))
             return found
 
@@ -195,12 +206,14 @@ class ParquetSet:
         return None if data is None else open_partition(data, self.document, key, need, self.record_size)
 
     def _read(
-        self, file: pq.ParquetFile | None, path: str, record: int, group: int, bounds: list[int]
+        self, file: pq.ParquetFile | None, path: str, record: int, need: int, group: int, bounds: list[int]
     ) -> Partition:
         key = partition_key(path, record)
         if _bounds(file) != bounds:
             raise ReferenceSetError(self.document, key, "changed while it was read")
-        piece = read_rows(file, group, self.document, key, self.files.ids)
+        assert file is not None
+        rows = min(bounds[group + 1], need) - bounds[group]
+        piece = read_rows(file, group, rows, self.document, key, self.files.ids)
         self.cache.keep(path, record, group, piece)
         return piece
 
@@ -296,13 +309,19 @@ class ParquetTable:
         return np.concatenate(found)
 
     def _loaded(self, tasks: list[_Task]) -> Iterator[tuple[_Task, list[Piece]]]:
+        def load(task: _Task) -> list[Piece]:
+            return self._load(task.record, task.first, task.last)
+
         if len(tasks) < 2:
-            yield from ((task, self._load(task.record, task.first, task.last)) for task in tasks)
+            yield from ((task, load(task)) for task in tasks)
             return
         with ThreadPoolExecutor(min(LOADERS, len(tasks))) as pool:
             for begin in range(0, len(tasks), LOADERS):  # so that no more than these wait in memory
                 part = tasks[begin : begin + LOADERS]
-                loaded = pool.map(lambda task: self._load(task.record, task.first, task.last), part)
+                try:
+                    loaded = list(pool.map(load, part))
+                except RuntimeError:  # while the interpreter shuts down there are no helpers
+                    loaded = list(map(load, part))
                 yield from zip(part, loaded, strict=True)
 
     def _load(self, record: int, first: int, last: int) -> list[Piece]:
@@ -444,6 +463,20 @@ def read_folder(
     return contents
 
 
+def digest_of(header: bytes) -> str:
+    """What a header is called by those that stand behind it."""
+    return hashlib.sha256(header).hexdigest()[:32]
+
+
+def headers_before(header: bytes) -> list[str]:
+    """Headers of a set before it grew to this one, the last ones; none where the header is not ours."""
+    try:
+        found = json.loads(header)[EXTRA]["behind"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return []
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
 def _object(raw: bytes | bytearray | memoryview, document: str, place: str) -> dict[str, Any]:
     try:
         found = json.loads(bytes(raw))
@@ -490,17 +523,60 @@ def _other(extra: Mapping[str, Any], document: str) -> Contents:
 
 def _fetcher(address: str, options: Options) -> Fetch:
     if is_local(address):
-        root = local_path(address).rstrip("/")
-        return lambda key: _read_file(f"{root}/{key}")
+        return _Folder(local_path(address).rstrip("/")).get
     store = FsspecStore(address.rstrip("/"), options.storage_options, options.timeout)
     return store.get
 
 
-def _read_file(path: str) -> bytes | None:
-    try:
-        with open(path, "rb", buffering=0) as file:
-            return file.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as err:
-        raise StoreError(path, f"cannot be read: {err.strerror or err}") from err
+class _Folder:
+    """A local folder of partitions, as long as it is the one that was opened.
+
+    Writers replace folders: partitions of the new set mean nothing to who has read the old header. Where the
+    set has only grown, they mean the same, and the new header says behind which ones it stands.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self._opened: tuple[int, ...] | None = None
+        self._header = ""
+
+    def get(self, key: str) -> bytes | None:
+        """All bytes of a key; None where there is none, and the set is still there."""
+        if key == HEADER:
+            self._opened = self._identity()
+        path = f"{self.root}/{key}"
+        try:
+            found = read_span(path, 0, None, most=config.PARTITION)
+        except StoreError:
+            raise
+        except (FileNotFoundError, NotADirectoryError) as err:
+            if os.path.lexists(path):
+                raise StoreError(path, "a link that leads nowhere") from err
+            found = None
+        if key == HEADER and found is not None:
+            self._header = digest_of(found)
+        if key != HEADER and self._identity() != self._opened and not self._has_grown():
+            reason = "was removed or replaced while it was open; open it again"
+            raise ReferenceSetError(self.root, key, reason)
+        return found
+
+    def _has_grown(self) -> bool:
+        """Whether the header that is there now stands behind the one that was read."""
+        identity = self._identity()
+        try:
+            with open(f"{self.root}/{HEADER}", "rb") as file:
+                known = headers_before(file.read())
+        except OSError:
+            return False
+        if self._header not in known:
+            return False
+        self._opened = identity
+        return True
+
+    def _identity(self) -> tuple[int, ...] | None:
+        """What tells one header from another."""
+        try:
+            found = os.stat(f"{self.root}/{HEADER}")
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size

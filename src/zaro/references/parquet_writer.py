@@ -6,6 +6,8 @@ fsspec's LazyReferenceMapper reads the result: same columns, full partitions, no
 from __future__ import annotations
 
 import base64
+import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -17,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zaro.errors import ReferenceSetError, StoreError
+from zaro.errors import ReferenceSetError, StoreError, ZaroError
 from zaro.references.columns import blocks, contents_of, name_of, target_folder, used_files
 from zaro.references.contents import Contents
 from zaro.references.files import is_local, local_path
-from zaro.references.parquet import EXTRA, HEADER, partition_key
+from zaro.references.parquet import EXTRA, HEADER, digest_of, headers_before, partition_key
 from zaro.references.partition import BASE64
 from zaro.references.table import INLINE, WHOLE, Located
-from zaro.references.writing import atomic
+from zaro.references.writing import Progress, atomic
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["RECORD_SIZE", "encode_partition", "extend", "write"]
 
 RECORD_SIZE = 100_000
+REMEMBERED = 64  # headers that a set has had before it grew
 ENCODERS = 2  # partitions that are encoded at a time
 
 Put = Callable[[str, "bytes | memoryview"], None]
@@ -46,7 +49,7 @@ def write(
     record_size: int = RECORD_SIZE,
     compression: str = "zstd",
     storage_options: Mapping[str, Any] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Write a set to a folder of partitions, which replaces what is there once it is complete.
 
@@ -125,7 +128,16 @@ def extend(
             key = partition_key(path, block)
             data = _encode(table.locate(ids), record_size, compression, folder, address, key)
             _put_one(address, key, data, storage_options)
-    _put_one(address, HEADER, _header(contents, record_size, folder), storage_options)
+    _put_one(address, HEADER, _header(contents, record_size, folder, _behind(address)), storage_options)
+
+
+def _behind(address: str) -> list[str]:
+    """Headers that the one to be written stands behind: who has read one of them may read on."""
+    if not is_local(address):
+        return []
+    with open(f"{local_path(address)}/{HEADER}", "rb") as file:
+        header = file.read()
+    return [*headers_before(header), digest_of(header)][-REMEMBERED:]
 
 
 def _put_one(
@@ -148,7 +160,7 @@ def _write_partitions(
     compression: str,
     folder: str,
     document: str,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> None:
     total = sum(table.nchunks for table in contents.tables.values())
     done = 0
@@ -285,7 +297,7 @@ def _raw(at: Located, rows: int) -> pa.Array:
 # ---- the header --------------------------------------------------------------------------------
 
 
-def _header(contents: Contents, record_size: int, folder: str | None) -> bytes:
+def _header(contents: Contents, record_size: int, folder: str | None, behind: Sequence[str] = ()) -> bytes:
     """Spell `.zmetadata`: documents as objects, as fsspec wants them, and beside them what that loses."""
     metadata: dict[str, Any] = {}
     texts: dict[str, str] = {}
@@ -302,6 +314,8 @@ def _header(contents: Contents, record_size: int, folder: str | None) -> bytes:
     extra: dict[str, Any] = {name: value for name, value in (("texts", texts), ("other", other)) if value}
     if contents.fingerprints is not None:
         extra |= contents.fingerprints.spelled(folder)
+    if behind:
+        extra["behind"] = list(behind)
     return json.dumps({**header, EXTRA: extra} if extra else header).encode()
 
 
@@ -334,6 +348,8 @@ def _replace_folder(target: str, all_into: Callable[[Put], None]) -> None:
         all_into(_file_putter(aside))
         os.chmod(aside, 0o777 & ~_umask())
         _swap(aside, target)
+    except ZaroError:  # of the set that is read meanwhile
+        raise
     except OSError as err:
         raise StoreError(target, f"cannot be written: {err.strerror or err}") from err
     finally:
@@ -356,17 +372,31 @@ def _umask() -> int:
 
 
 def _swap(aside: str, target: str) -> None:
+    old = aside
     if not os.path.isdir(target):
         os.rename(aside, target)
         return
-    old = f"{aside}.old"
-    os.rename(target, old)
-    try:
-        os.rename(aside, target)
-    except OSError:
-        os.rename(old, target)
-        raise
+    if not _exchange(aside, target):  # without that call there is a moment without any set
+        old = f"{aside}.old"
+        os.rename(target, old)
+        try:
+            os.rename(aside, target)
+        except OSError:
+            os.rename(old, target)
+            raise
+    # first what says that this is a set: who still reads it must not take a missing partition for no chunks
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(old, HEADER))
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(first: str, second: str) -> bool:
+    """Let two folders change their names at once, where the system knows how."""
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of Linux
+    return bool(call(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0)
 
 
 def _file_putter(root: str) -> Put:
@@ -379,7 +409,10 @@ def _file_putter(root: str) -> Put:
             os.makedirs(folder, exist_ok=True)
             made.add(folder)
         with open(path, "wb", buffering=0) as file:
-            file.write(data)
+            rest = memoryview(data).cast("B")
+            while len(rest):  # a disk that fills up takes a part first
+                rest = rest[file.write(rest) :]
+            os.fsync(file.fileno())
 
     return put
 

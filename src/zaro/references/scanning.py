@@ -176,6 +176,8 @@ def _scan_bytes(document: bytes, scanned: Scanned) -> None:
 def _read(file: IO[bytes], room: memoryview, name: str) -> int:
     try:
         return int(file.readinto(room))  # type: ignore[attr-defined]
+    except ReferenceSetError:
+        raise
     except (EOFError, zlib.error, gzip.BadGzipFile) as err:
         raise ReferenceSetError(name, "", f"cannot be decompressed: {err}") from None
     except OSError as err:
@@ -199,6 +201,9 @@ def _scan_file(file: IO[bytes], scanned: Scanned) -> None:
                 scanned.declare_last()
         have = stop - at
         block[:have] = block[at:stop]
+        if have > getattr(file, "longest", have):
+            reason = "holds an entry that is far longer than the file; see zaro.config.ENTRY_RATIO"
+            raise ReferenceSetError(scanned.scanner.name, "", reason)
         if 2 * have > len(block):  # one entry fills it, so this is no more than the document holds
             block += bytes(len(block))
 

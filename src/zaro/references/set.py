@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import ItemsView, Iterator, Mapping, Sequence
+import pickle
+from collections.abc import Hashable, ItemsView, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
+from inspect import signature
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zaro._core.key import KeyIndex
+from zaro.openings import Openings, state_of
 from zaro.options import Options
-from zaro.references.contents import Contents, Reference
+from zaro.references.contents import Contents, Reference, digest
 from zaro.references.files import folder_of, is_local, local_path
 from zaro.references.layout import ChunkLayout
 from zaro.references.lookup import explain, key_index, listed_keys, references_of
@@ -23,6 +26,7 @@ from zaro.references.table import Located, Table
 
 if TYPE_CHECKING:
     from zaro.references.stats import ArrayStats
+    from zaro.references.writing import Progress
 
 __all__ = ["ArrayReferences", "References", "format_of"]
 
@@ -70,11 +74,17 @@ class References(Mapping[str, "Reference"]):
     """
 
     def __init__(
-        self, contents: Contents, *, options: Options | None = None, address: str | None = None
+        self,
+        contents: Contents,
+        *,
+        options: Options | None = None,
+        address: str | None = None,
+        state: str | None = None,
     ) -> None:
         self.contents = contents
         self.options = options or Options()
         self.address = address
+        self._state = state
 
     @classmethod
     def open(
@@ -98,9 +108,14 @@ class References(Mapping[str, "Reference"]):
             bytes of a document; or a document that is parsed already.
         storage_options, remote_protocol, remote_options, allow_targets, missing, timeout
             As everywhere, see `zaro.options.Options`. All but the first are for whoever reads the files.
-
         changed : {"raise", "ignore"}
             What to do where the set says what its files were like, and one of them is another now.
+
+        Returns
+        -------
+        refs : References
+            JSON is read whole; of Parquet only the metadata, partitions when they are asked for; of
+            generators the exceptions.
 
         Raises
         ------
@@ -120,7 +135,7 @@ class References(Mapping[str, "Reference"]):
             timeout=timeout,
         )
         if isinstance(target, References):
-            return cls(target.contents, options=options, address=target.address)
+            return cls(target.contents, options=options, address=target.address, state=target._state)
         if isinstance(target, str | os.PathLike):
             found = cls._open_address(os.fspath(target), options)
             if found.contents.fingerprints is not None and changed == "raise":
@@ -141,14 +156,26 @@ class References(Mapping[str, "Reference"]):
         if is_local(address):
             ending = "/" if address.endswith("/") else ""
             address = os.path.abspath(os.path.expanduser(local_path(address))) + ending
+        state = state_of(local_path(address)) if is_local(address) else None
         module = import_module(FORMATS[format_of(address)])
         # with a protocol of their own, references without one are no paths beside the document
         elsewhere = options.remote_protocol not in (None, "file", "local")
         contents = module.read(address, options=options, folder=None if elsewhere else folder_of(address))
-        return cls(contents, options=options, address=address)
+        return cls(contents, options=options, address=address, state=state)
+
+    @cached_property
+    def state(self) -> str:
+        """Differs where the set has changed: of a local one size and time, else a sum over its columns."""
+        return digest(self.contents) if self._state is None else self._state
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.address or self.contents, self.options)
+        if self.address is None:
+            return _rebuild, (self.contents, self.options)
+        _OPENINGS.note(_key(self.address, self.options, self.state), self)
+        return _reopen, (self.address, self.options, self.state)
+
+    def __dask_tokenize__(self) -> Any:
+        return type(self).__name__, self.address, self.options, self.state
 
     def __repr__(self) -> str:
         where = f" of {self.address}" if self.address else ""
@@ -170,7 +197,27 @@ class References(Mapping[str, "Reference"]):
         return MappingProxyType(self.contents.metadata)
 
     def locate(self, path: str, ids: ArrayLike) -> Located:
-        """Where chunks `ids` of the array at `path` lie."""
+        """Find where chunks of one array lie.
+
+        Parameters
+        ----------
+        path : str
+            The array; "" is the root.
+        ids : (n,) integers
+            Chunks, counted from 0 in C order of the chunk grid.
+
+        Returns
+        -------
+        Located
+            As `Array.locate`.
+
+        Raises
+        ------
+        KeyError
+            There is no such array.
+        IndexError
+            An id is none of its grid's.
+        """
         table = self.contents.tables[path]
         wanted = np.asarray(ids, np.int64).reshape(-1)
         if len(wanted) and not 0 <= wanted.min() <= wanted.max() < table.nchunks:
@@ -179,18 +226,30 @@ class References(Mapping[str, "Reference"]):
             )
         return table.locate(wanted)
 
-    def stats(self) -> dict[str, ArrayStats]:
+    def stats(self, *, progress: Progress | None = None) -> dict[str, ArrayStats]:
         """Count, per array: chunks, present, absent, inline, bytes, files, gfactor.
 
         Linear in the chunks. `bytes` leaves out whole files, whose size no set knows; `gfactor` is the
-        share of regular chunks in the generator that holds the array, or would hold it.
+        share of regular chunks in the generator that holds the array, or would hold it. `progress` is
+        called now and then with the chunks that are counted and those that there are.
         """
         from zaro.references.stats import stats
 
-        return stats(self.contents)
+        return stats(self.contents, progress)
 
     def explain(self, key: str) -> str:
-        """Say in a sentence where a key leads, whether it exists or not."""
+        """Say in a sentence where a key leads, whether it exists or not.
+
+        Parameters
+        ----------
+        key : str
+            Any key: of a chunk, of a metadata document, or one that is not in the set.
+
+        Returns
+        -------
+        str
+            File and bytes; or what is missing: the array, or the place in its grid.
+        """
         return explain(self.contents, key)
 
     def save(
@@ -208,13 +267,26 @@ class References(Mapping[str, "Reference"]):
         format : {"json", "parquet", "generator"}, optional
             By default what the name says. A generator document is JSON too, so it must be asked for.
         **how
-            Options of the format: `record_size` (parquet), `compact` (generator).
+            `storage_options` (fsspec's, for a URL) and `progress` (called now and then with the chunks
+            that are written and those that there are), for all formats; `record_size` (rows of a
+            partition) and `compression` for Parquet; `compact` for generators.
+
+        Raises
+        ------
+        ReferenceSetError
+            The format cannot hold what the set holds.
+        StoreError
+            The target cannot be written, or is something else than references.
         """
         name = os.fspath(target)
         chosen = format or format_of(name)
         if chosen not in FORMATS:
             raise ValueError(f"format={format!r}; there are {', '.join(FORMATS)}")
-        import_module(WRITERS.get(chosen, FORMATS[chosen])).write(self, name, **how)
+        write = import_module(WRITERS.get(chosen, FORMATS[chosen])).write
+        unknown = how.keys() - signature(write).parameters.keys()
+        if unknown:
+            raise ValueError(f"format {chosen!r} has no option {', '.join(sorted(unknown))}")
+        write(self, name, **how)
 
     # the mapping
 
@@ -269,7 +341,18 @@ class _Items(ItemsView[str, Reference]):
         yield from contents.other.items()
 
 
-def _rebuild(what: str | Contents, options: Options) -> References:
-    if isinstance(what, Contents):
-        return References(what, options=options)
-    return References._open_address(what, options)
+_OPENINGS: Openings[References] = Openings(kept=16)
+
+
+def _key(address: str, options: Options, state: str) -> Hashable:
+    return address, state, pickle.dumps(options)
+
+
+def _reopen(address: str, options: Options, state: str) -> References:
+    """Open an address in another process, once."""
+    make = partial(References._open_address, address, options)
+    return _OPENINGS.again(_key(address, options, state), make)
+
+
+def _rebuild(contents: Contents, options: Options) -> References:
+    return References(contents, options=options)

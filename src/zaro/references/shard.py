@@ -15,8 +15,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro import config
 from zaro.codecs.chain import compile_chain
-from zaro.errors import CorruptChunkError, MetadataError, UnsupportedError
+from zaro.errors import ChunkError, CorruptChunkError, MetadataError, StoreError, UnsupportedError
 from zaro.metadata import ArrayMetadata, codec_list
 from zaro.metadata.documents import Document
 from zaro.references.table import ABSENT, INLINE, WHOLE, Located, Table
@@ -103,17 +104,13 @@ class ShardTable:
         shard, within = self.place(ids)
         touched, row = np.unique(shard, return_inverse=True)
         outer = self.shards.locate(touched)
-        spans = self._indices(touched, outer)
-        offset, length = spans[row, within, 0], spans[row, within, 1]
+        offset, length = self._spans(touched, outer, row, within)
         empty = (offset == _EMPTY) & (length == _EMPTY)
         begin = outer.offset[row]
         self._check(ids, offset, length, empty, outer, row)
-        offset, length = (
-            np.where(empty, 0, offset).astype(np.int64),
-            np.where(empty, 0, length).astype(np.int64),
-        )
+        at, nbytes = (np.where(empty, 0, column).astype(np.int64) for column in (offset, length))
         file_id = np.where(empty, np.int32(ABSENT), outer.file_id[row]).astype(np.int32)
-        return Located(file_id, begin + offset, length, outer.files, outer.inline, outer.store)
+        return Located(file_id, begin + at, nbytes, outer.files, outer.inline, outer.store)
 
     def listed(self) -> NDArray[np.int64]:
         """Ids of the chunks that exist, ascending; reads the index of every shard."""
@@ -146,6 +143,31 @@ class ShardTable:
         file_id = int(outer.file_id[k])
         return outer.files[file_id] if file_id >= 0 else ""
 
+    def _spans(
+        self, touched: NDArray[np.int64], outer: Located, row: NDArray[np.intp], within: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Offset and length of chunk `within[k]` of shard `touched[row[k]]`; few indices in memory at a time."""
+        at_once = max(1, config.SHARD_INDEX // (16 * math.prod(self.per_shard)))
+        if len(touched) <= at_once:
+            spans = self._indices(touched, outer)
+            return spans[row, within, 0], spans[row, within, 1]
+        found = np.empty((2, len(row)), np.uint64)
+        order = np.argsort(row, kind="stable")
+        for begin in range(0, len(touched), at_once):
+            here = slice(begin, begin + at_once)
+            of_here = order[slice(*np.searchsorted(row[order], (begin, begin + at_once)))]
+            part = Located(
+                outer.file_id[here],
+                outer.offset[here],
+                outer.length[here],
+                outer.files,
+                outer.inline,
+                outer.store,
+            )
+            spans = self._indices(touched[here], part)
+            found[:, of_here] = spans[row[of_here] - begin, within[of_here]].T
+        return found[0], found[1]
+
     def _indices(self, touched: NDArray[np.int64], outer: Located) -> NDArray[np.uint64]:
         """Index of each touched shard, (n, chunks per shard, 2); all empty for an absent shard."""
         per_shard = math.prod(self.per_shard)
@@ -161,36 +183,51 @@ class ShardTable:
                 elif outer.file_id[k] != ABSENT:
                     wanted.append(k)
         if wanted:
-            for k, stored in zip(wanted, self._stored_indices(outer, wanted), strict=True):
-                index = None if stored is None else self._decode(stored, self._name(outer, k))
+            for k, stored in zip(wanted, self._stored_indices(touched, outer, wanted), strict=True):
+                key, name = self._key(int(touched[k])), self._name(outer, k)
+                index = None if stored is None else self._decode(stored, key, name)
                 if index is not None:
                     out[k] = index
                 self._keep(int(touched[k]), index)
         return out
 
-    def _stored_indices(self, outer: Located, wanted: list[int]) -> list[Bytes | None]:
+    def _key(self, shard: int) -> str:
+        """Say which shard, for messages."""
+        return f"shard {tuple(int(i) for i in np.unravel_index(shard, self.shard_grid))}"
+
+    def _stored_indices(
+        self, touched: NDArray[np.int64], outer: Located, wanted: list[int]
+    ) -> list[Bytes | None]:
         parts = []
         found: dict[int, Bytes | None] = {}
         for k in wanted:
             file_id, begin, length = int(outer.file_id[k]), int(outer.offset[k]), int(outer.length[k])
             if length != WHOLE and length < self.index_nbytes:
                 reason = f"the shard has {length} bytes, its index alone has {self.index_nbytes}"
-                raise CorruptChunkError(reason, file=self._name(outer, k))
+                raise CorruptChunkError(reason, key=self._key(int(touched[k])), file=self._name(outer, k))
             at = begin if self.where == "start" else begin + length - self.index_nbytes
             if file_id == INLINE:
                 found[k] = cut(memoryview(outer.inline), at, self.index_nbytes, "inline data")
             else:
                 at = -self.index_nbytes if length == WHOLE and self.where == "end" else at
                 parts.append((k, (outer.files[file_id], at, self.index_nbytes)))
-        for (k, _), stored in zip(parts, self.read(outer, [part for _, part in parts]), strict=True):
-            found[k] = stored
+        try:
+            stored = self.read(outer, [part for _, part in parts])
+        except (StoreError, FileNotFoundError) as err:
+            url = str(getattr(err, "url", None) or err.filename)
+            lost = [int(touched[k]) for k, part in parts if url.endswith(part[0])]
+            key = self._key(lost[0]) if lost else ""
+            reason = getattr(err, "reason", "the file does not exist")
+            raise ChunkError(f"the shard's index: {reason}", key=key, file=url) from err
+        found |= {k: one for (k, _), one in zip(parts, stored, strict=True)}
         return [found[k] for k in wanted]
 
-    def _decode(self, stored: Bytes, name: str) -> NDArray[np.uint64]:
+    def _decode(self, stored: Bytes, key: str, name: str) -> NDArray[np.uint64]:
         try:
             index = self.decode_index(stored)
         except (ValueError, OSError) as err:
-            raise CorruptChunkError(f"the shard's index: {getattr(err, 'reason', err)}", file=name) from err
+            reason = f"the shard's index: {getattr(err, 'reason', err)}"
+            raise CorruptChunkError(reason, key=key, file=name) from err
         return index.reshape(-1, 2)
 
     def _keep(self, shard: int, index: NDArray[np.uint64] | None) -> None:
@@ -238,6 +275,9 @@ def open_shards(
     if where not in ("start", "end"):
         raise doc.bad("index_location", where, '"start" or "end"')
     per_shard = tuple(size // n for size, n in zip(metadata.chunks, inner, strict=True))
+    if 16 * math.prod(per_shard) > config.SHARD_INDEX:
+        reason = f"makes an index of {16 * math.prod(per_shard)} bytes for each shard, expected {config.SHARD_INDEX}"
+        raise MetadataError(doc.name, "chunk_shape", f"{reason} at most; see zaro.config.SHARD_INDEX")
     nbytes, decode = _index_decoder(doc, per_shard)
     found = replace(metadata, chunks=tuple(inner), codecs=codec_list(doc))
     table = ShardTable(shards, metadata.grid, found.grid, per_shard, where, nbytes, decode, read)

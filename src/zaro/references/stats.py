@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypedDict
 
 import numpy as np
@@ -11,6 +12,7 @@ from zaro.references.contents import Contents
 from zaro.references.generator import GeneratorTable
 from zaro.references.pack import pack
 from zaro.references.table import ABSENT, INLINE, WHOLE, Table, batches
+from zaro.references.writing import Progress
 
 __all__ = ["ArrayStats", "stats"]
 
@@ -34,13 +36,23 @@ class ArrayStats(TypedDict):
     gfactor: float | None
 
 
-def stats(contents: Contents) -> dict[str, ArrayStats]:
+def stats(contents: Contents, progress: Progress | None = None) -> dict[str, ArrayStats]:
     """Count what the tables of a set hold, by path; linear in their chunks, in bounded memory."""
     regular = _gfactors(contents)
-    return {path: _count(table, regular.get(path)) for path, table in contents.tables.items()}
+    total = sum(table.nchunks for table in contents.tables.values())
+    done, found = 0, {}
+    for path, table in contents.tables.items():
+
+        def counted(chunks: int, before: int = done) -> None:
+            if progress is not None:
+                progress(before + chunks, total)
+
+        found[path] = _count(table, regular.get(path), counted)
+        done += table.nchunks
+    return found
 
 
-def _count(table: Table, gfactor: float | None) -> ArrayStats:
+def _count(table: Table, gfactor: float | None, counted: Callable[[int], None]) -> ArrayStats:
     present = inline = nbytes = 0
     files: set[int] = set()
     for ids in batches(table, BATCH):
@@ -49,6 +61,7 @@ def _count(table: Table, gfactor: float | None) -> ArrayStats:
         inline += int(np.count_nonzero(found.file_id == INLINE))
         nbytes += int(found.length[(found.file_id != ABSENT) & (found.length != WHOLE)].sum())
         files.update(np.unique(found.file_id[found.file_id >= 0]).tolist())
+        counted(int(ids[-1]) + 1)
     absent = table.nchunks - present
     return ArrayStats(
         chunks=table.nchunks,

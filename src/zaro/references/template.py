@@ -13,7 +13,7 @@ __all__ = ["Templates"]
 STEPS = 20_000  # expressions that the evaluation of one text may take, templates of templates included
 DEEPEST = 16  # templates inside templates
 _SIMPLE = re.compile(r"\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}")
-_PLAIN = re.compile(r"\{\{\s*([^{}()'\"]+?)\s*\}\}")
+_PLAIN = re.compile(r"\{\{([^{}()'\"]+)\}\}")
 
 Value = int | str
 
@@ -93,14 +93,17 @@ class Templates:
 
     def _odd_names(self, text: str) -> bool:
         """Whether a template is named that no expression could name, as `my-url`."""
-        return any(name in self.texts and not name.isidentifier() for name in _PLAIN.findall(text))
+        return any(self._is_odd(found.strip()) for found in _PLAIN.findall(text))
+
+    def _is_odd(self, name: str) -> bool:
+        return name in self.texts and not name.isidentifier()
 
     def _parse_plain(self, text: str) -> tuple[str | ex.Node, ...]:
         parts: list[str | ex.Node] = []
         at = 0
         for found in _PLAIN.finditer(text):
-            name = found[1]
-            if name in self.texts and not name.isidentifier():
+            name = found[1].strip()
+            if self._is_odd(name):
                 parts += [*ex.parse(text[at : found.start()]), ex.Name(name)]
                 at = found.end()
         return (*parts, *ex.parse(text[at:]))

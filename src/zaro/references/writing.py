@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 
 from zaro._core import spell
+from zaro.errors import StoreError, ZaroError
 from zaro.references.columns import contents_of, name_of, target_folder
 from zaro.references.contents import Contents, Reference
 from zaro.references.files import is_local, local_path
@@ -27,7 +28,7 @@ from zaro.references.table import INLINE, Ids, Located, batches
 if TYPE_CHECKING:
     from zaro.references.set import References
 
-__all__ = ["atomic", "compressed", "spelled", "write"]
+__all__ = ["Progress", "atomic", "compressed", "spelled", "write"]
 
 ROOM = 1 << 20  # bytes of text made at a time
 BATCH = 1 << 16  # chunks located at a time
@@ -67,9 +68,11 @@ def atomic(target: str, storage_options: Mapping[str, Any] | None = None) -> Ite
             file.flush()
             os.fsync(file.fileno())
         os.replace(aside, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
+    except BaseException as err:
+        with suppress(OSError):
             os.unlink(aside)
+        if isinstance(err, OSError) and not isinstance(err, ZaroError):
+            raise StoreError(target, f"cannot be written: {err.strerror or err}") from err
         raise
     _sync_folder(folder)
 

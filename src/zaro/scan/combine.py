@@ -49,6 +49,11 @@ def concat(
     labels : sequence of str, optional
         Names of the sets for messages.
 
+    Returns
+    -------
+    refs : References
+        A new set; the others stay as they are.
+
     Raises
     ------
     CombineError
@@ -68,6 +73,20 @@ def concat(
 
 def merge(sets: Sequence[Any], *, check: bool = True, labels: Sequence[str] | None = None) -> References:
     """Put the variables of several sets side by side; those that occur in several must be the same.
+
+    Parameters
+    ----------
+    sets : sequence
+        References, or what `References.open` takes.
+    check : bool
+        Compare the values of variables that occur in several sets.
+    labels : sequence of str, optional
+        Names of the sets for messages.
+
+    Returns
+    -------
+    refs : References
+        A new set; the others stay as they are.
 
     Raises
     ------

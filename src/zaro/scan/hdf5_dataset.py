@@ -45,29 +45,32 @@ def draft_dataset(home: Home, dataset: Any, path: str, dimensions: Dimensions, s
         Naming the variable, and why it cannot be represented.
     """
     try:
-        return _Dataset(home, dataset, path, settings).draft(dimensions)
+        return _Dataset(home, dataset, path, settings, dimensions).draft()
     except (OSError, TypeError, NotImplementedError, UnicodeDecodeError) as err:
         raise ScanError(home.source.url, path, f"cannot be read: {err}") from err
 
 
 class _Dataset:
-    def __init__(self, home: Home, dataset: Any, path: str, settings: Settings) -> None:
+    def __init__(
+        self, home: Home, dataset: Any, path: str, settings: Settings, dimensions: Dimensions
+    ) -> None:
         self.home, self.dataset, self.path, self.settings = home, dataset, path, settings
         if dataset.shape is None:
             raise self.error("has no dataspace: it holds no value, and an array must")
         # elements that are arrays are more dimensions
         self.dtype, inner = dataset.dtype.subdtype or (dataset.dtype, ())
         self.inner: tuple[int, ...] = inner
-        self.shape: tuple[int, ...] = (*dataset.shape, *inner)
+        self.dimensions = dimensions
+        self.shape: tuple[int, ...] = (*dimensions.lengths(dataset), *inner)
         self.chunks = (*(max(size, 1) for size in dataset.chunks or dataset.shape), *inner)
         self.plist = dataset.id.get_create_plist()
 
     def error(self, reason: str) -> ScanError:
         return ScanError(self.home.source.url, self.path, reason)
 
-    def draft(self, dimensions: Dimensions) -> Draft:
+    def draft(self) -> Draft:
         attrs = {**self._enum(), **attributes_of(self.dataset, self.home.source.url, self.path)}
-        dims = dimensions.names(self.dataset, self.inner)
+        dims = self.dimensions.names(self.dataset, self.inner)
         if self.dtype.kind == "O":
             return self._objects(dims, attrs)
         self.dtype = _stored_type(self.dtype, self)
@@ -229,9 +232,8 @@ class _Dataset:
         found = np.asarray(self.dataset[where])
         if found.shape == self.chunks:
             return found
-        block = np.zeros(self.chunks, found.dtype)
-        if found.dtype.kind == "O":
-            block[...] = _EMPTY
+        block = np.empty(self.chunks, found.dtype)
+        block[...] = _EMPTY if found.dtype.kind == "O" else self.dataset.fillvalue
         block[tuple(slice(0, n) for n in found.shape)] = found
         return block
 
@@ -252,7 +254,13 @@ class _Dataset:
         draft.rows = Chunks.bytes_of({0: values.tobytes()})
 
     def _values(self) -> NDArray[Any]:
-        return np.ascontiguousarray(self.dataset[()], dtype=self.dtype)
+        values = np.ascontiguousarray(self.dataset[()], dtype=self.dtype)
+        if values.shape == self.shape:
+            return values
+        whole = np.empty(self.shape, self.dtype)  # a variable that ends before its dimension does
+        whole[...] = self.dataset.fillvalue
+        whole[tuple(slice(0, n) for n in values.shape)] = values
+        return whole
 
     def _blank(self, draft: Draft) -> None:
         """Spell out chunks that were never written where the set would not give HDF5's fill value."""

@@ -1,4 +1,4 @@
-"""Names of the dimensions of HDF5 datasets: from dimension scales, else such as netCDF makes up."""
+"""Names and lengths of the dimensions of HDF5 datasets: of their scales, else such as netCDF makes up."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ class Dimensions:
         self._h5 = h5
         self._phony: list[int] = []
         self._names_by_id: dict[int, str] | None = None
+        self._lengths: dict[str, int] = {}
 
     def names(self, dataset: Any, inner: tuple[int, ...] = ()) -> tuple[str, ...]:
         """A name for each dimension of a dataset, and of `inner` ones that its elements have."""
@@ -30,6 +31,39 @@ class Dimensions:
         elif h5py.h5a.exists(dataset.id, b"DIMENSION_LIST"):
             names = self._scales(dataset, rank)
         return self._with_phony([*names, *[None] * len(inner)], (*dataset.shape, *inner))
+
+    def lengths(self, dataset: Any) -> tuple[int, ...]:
+        """Elements along each dimension of a dataset, as netCDF counts them.
+
+        An unlimited dimension of netCDF's is as long as the longest variable that has it; where another was
+        written less far, the rest of it reads as its fill value.
+        """
+        found = list(dataset.shape)
+        for axis, most in enumerate(dataset.maxshape):
+            scale = self._netcdf_scale(dataset, axis) if most is None else None
+            if scale is not None:
+                found[axis] = max(found[axis], self._length(scale))
+        return tuple(found)
+
+    def _netcdf_scale(self, dataset: Any, axis: int) -> Any:
+        """The scale of an axis, if netCDF wrote it."""
+        import h5py
+
+        scale = None
+        if h5py.h5ds.is_scale(dataset.id):
+            scale = dataset if axis == 0 else None
+        elif h5py.h5a.exists(dataset.id, b"DIMENSION_LIST"):
+            references = dataset.attrs["DIMENSION_LIST"][axis]
+            scale = dataset.file[references[0]] if len(references) and references[0] else None
+        return scale if scale is not None and "_Netcdf4Dimid" in scale.attrs else None
+
+    def _length(self, scale: Any) -> int:
+        name = str(scale.name)
+        if name not in self._lengths:
+            users = scale.attrs.get("REFERENCE_LIST", ())
+            sizes = [scale.file[user[0]].shape[int(user[1])] for user in users if user[0]]
+            self._lengths[name] = max([scale.shape[0], *sizes])
+        return self._lengths[name]
 
     def _scales(self, dataset: Any, rank: int) -> list[str | None]:
         """The first scale that is attached to each dimension."""

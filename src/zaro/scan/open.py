@@ -69,6 +69,11 @@ def scan(
     timeout : float
         Seconds for one request.
 
+    Returns
+    -------
+    refs : References
+        Every variable under its path in the file, with the file's own chunks and codecs.
+
     Raises
     ------
     ScanError

@@ -222,7 +222,7 @@ def _no_collector() -> Iterator[None]:
 
 async def _beginning(place: Place, timeout: float) -> tuple[int, Bytes]:
     """Size of a file, and its first bytes; none where the server will not be asked for more than it has."""
-    size, (start,) = await asyncio.gather(_size_of(place), read_all([(place, 0, ENDS)], timeout))
+    size, (start,) = await asyncio.gather(_size_of(place), read_all([(place, 0, ENDS)], timeout, ENDS))
     return size, b"" if isinstance(start, Exception) else start[:size]
 
 

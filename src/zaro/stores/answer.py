@@ -11,8 +11,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
+from zaro import config
 from zaro.errors import StoreError, StoreForbiddenError
 from zaro.stores.attempts import Passing
+from zaro.stores.base import Bytes
 
 __all__ = ["WRONG_LENGTH_ATTEMPTS", "Answer", "Ask", "Body", "read_span", "read_tail", "read_whole"]
 
@@ -43,6 +45,14 @@ class Answer:
     def compressed(self) -> bool:
         """Whether the body is compressed on its way."""
         return self.headers.get("content-encoding", "identity") not in ("", "identity", "aws-chunked")
+
+    @property
+    def unpacked_most(self) -> int | None:
+        """Bytes that the body may unpack to, where it is compressed on its way."""
+        packed = self.headers.get("content-length", "")
+        if not self.compressed:
+            return None
+        return max(config.DOCUMENT_TEXT, config.DOCUMENT_RATIO * int(packed if packed.isdigit() else 0))
 
     @property
     def tag(self) -> str | None:
@@ -104,22 +114,25 @@ async def read_tail(ask: Ask, nbytes: int) -> bytes:
     return bytes(tail)
 
 
-async def read_whole(ask: Ask, most: int | None) -> bytes:
-    """Read all bytes of a file, of which there may be `most`."""
-    parts, have = [], 0
+async def read_whole(ask: Ask, most: int | None, untold: int | None = None) -> Bytes:
+    """Read all bytes of a file, of which there may be `most`; `untold`, where their number is not told."""
+    found = bytearray()
     async with ask(None) as answer:
         if answer.partial:
             raise StoreError(answer.url, "the whole was asked for, the answer is a part")
+        if answer.size is None:
+            most = min((one for one in (most, untold, answer.unpacked_most) if one is not None), default=None)
         async for part in answer.parts:
-            if not have:
+            if not found:
                 _refuse_page(answer, part)
-            have += len(part)
-            if most is not None and have > most:
+            if most is not None and max(answer.size or 0, len(found) + len(part)) > most:
                 raise StoreError(answer.url, f"holds more than the {most} bytes that it may have")
-            parts.append(part)
-        if answer.size not in (None, have):
-            raise Passing(f"{have} bytes came, {answer.size} were promised", most=WRONG_LENGTH_ATTEMPTS)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+            if len(part) == answer.size:
+                return part
+            found += part
+        if answer.size not in (None, len(found)):
+            raise Passing(f"{len(found)} bytes came, {answer.size} were promised", most=WRONG_LENGTH_ATTEMPTS)
+    return found
 
 
 def _content_range(answer: Answer) -> tuple[int, int, int | None]:

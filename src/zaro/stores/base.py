@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from zaro import config
 from zaro.errors import StoreError
 
-__all__ = ["Bytes", "Place", "Store", "cut", "span_within"]
+__all__ = ["Bytes", "Place", "Store", "cut", "is_document", "span_within", "too_long"]
 
 Bytes = bytes | bytearray | memoryview
 
@@ -61,6 +62,16 @@ class Store(Protocol):
     def names(self, prefix: str) -> Iterable[str]:
         """Names directly below a prefix (`""` or `a/b`), one level."""
         ...
+
+
+def is_document(key: str) -> bool:
+    """Whether a key is that of a metadata document."""
+    return key.rpartition("/")[2] in ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
+
+
+def too_long(nbytes: int) -> str:
+    """Say that a metadata document is too long to be one."""
+    return f"has {nbytes} bytes, expected {config.METADATA} at most of metadata; see zaro.config.METADATA"
 
 
 def span_within(size: int, offset: int, length: int | None, url: str) -> tuple[int, int]:

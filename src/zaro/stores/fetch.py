@@ -24,7 +24,7 @@ PIECE = 4 << 20
 
 
 async def read_all(
-    parts: Sequence[tuple[Place, int, int | None]], timeout: float
+    parts: Sequence[tuple[Place, int, int | None]], timeout: float, most: int, untold: int | None = None
 ) -> list[Bytes | StoreError | FileNotFoundError]:
     """Read a few spans at the same time; errors stand in the places of their results."""
     gate = asyncio.Semaphore(config.REQUESTS_UNDER_WAY)
@@ -32,7 +32,7 @@ async def read_all(
     async def one(part: tuple[Place, int, int | None]) -> Bytes | StoreError | FileNotFoundError:
         async with gate:
             try:
-                return await filesystems.read(*part, timeout=timeout)
+                return await filesystems.read(*part, timeout=timeout, most=most, untold=untold)
             except (StoreError, FileNotFoundError) as err:
                 return err
 

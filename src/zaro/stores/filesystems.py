@@ -149,7 +149,13 @@ def _place_chained(url: str, options: Mapping[str, Any]) -> Place:
 
 
 async def read(
-    place: Place, offset: int, length: int | None, *, timeout: float, most: int | None = None
+    place: Place,
+    offset: int,
+    length: int | None,
+    *,
+    timeout: float,
+    most: int | None = None,
+    untold: int | None = None,
 ) -> Bytes:
     """Read a span of a file.
 
@@ -163,6 +169,8 @@ async def read(
         Seconds, for all attempts together.
     most : int or None
         Bytes that a whole file may have.
+    untold : int or None
+        The same for a file whose size the server does not tell.
 
     Raises
     ------
@@ -187,7 +195,7 @@ async def read(
         elif offset < 0:
             data = await answer.read_tail(ask, -offset)
         else:
-            data = memoryview(await answer.read_whole(ask, most))[offset:]
+            data = memoryview(await answer.read_whole(ask, most, untold))[offset:]
         if most is not None and len(data) > most:
             raise StoreError(place.url, f"holds more than the {most} bytes that it may have")
         return data if length is None else memoryview(data)[:length]

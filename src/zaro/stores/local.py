@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from zaro import config
 from zaro.errors import StoreError
-from zaro.stores.base import Bytes, span_within
+from zaro.stores.base import Bytes, is_document, span_within, too_long
 
 __all__ = ["LocalStore", "read_span"]
 
@@ -50,6 +51,8 @@ class LocalStore:
         path = os.path.join(self.url, key)
         if ".." in key.split("/") or key.startswith("/"):
             raise StoreError(self.url, f"key {key!r} climbs out of the store")
+        if "\0" in key:
+            return None  # no file is called so
         try:
             fd = os.open(key, _FLAGS, dir_fd=self.handle)
         except (FileNotFoundError, NotADirectoryError) as err:
@@ -70,17 +73,35 @@ class LocalStore:
     def names(self, prefix: str) -> Iterable[str]:
         """Names directly below a prefix, one level."""
         try:
-            return sorted(os.listdir(os.path.join(self.url, prefix)))
+            with os.scandir(os.path.join(self.url, prefix)) as entries:
+                return sorted(
+                    entry.name for entry in entries if not (entry.is_symlink() and self._leads_up(entry.path))
+                )
         except (FileNotFoundError, NotADirectoryError):
             return []
+        except OSError as err:
+            raise StoreError(os.path.join(self.url, prefix), err.strerror or str(err)) from err
+
+    def _leads_up(self, path: str) -> bool:
+        """Whether a link leads to a folder above it: who follows it comes by again, without end."""
+        target, above = os.path.realpath(path), os.path.dirname(path)
+        while len(above) >= len(self.url):
+            if os.path.realpath(above) == target:
+                return True
+            above = os.path.dirname(above)
+        return False
 
 
-def _read(fd: int, path: str, offset: int, length: int | None) -> bytes:
+def _read(fd: int, path: str, offset: int, length: int | None, most: int | None = None) -> bytes:
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode):
         kind = "directory" if stat.S_ISDIR(status.st_mode) else "pipe or device"
         raise StoreError(path, f"is no file but a {kind}")
     start, n = span_within(status.st_size, offset, length, path)
+    if is_document(path) and n > config.METADATA:
+        raise StoreError(path, too_long(n))
+    if most is not None and n > most:
+        raise StoreError(path, f"has {n} bytes, expected {most} at most")
     parts = []
     while n > 0 and (part := os.pread(fd, n, start)):
         parts.append(part)
@@ -91,8 +112,10 @@ def _read(fd: int, path: str, offset: int, length: int | None) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def read_span(path: str, offset: int, length: int | None) -> bytes:
+def read_span(path: str, offset: int, length: int | None, *, most: int | None = None) -> bytes:
     """Bytes of one span of a local file; an offset below 0 counts from the end, `length` None reads to it.
+
+    Of bytes to the end there may be `most`.
 
     Raises
     ------
@@ -108,6 +131,6 @@ def read_span(path: str, offset: int, length: int | None) -> bytes:
     except OSError as err:
         raise StoreError(path, err.strerror or str(err)) from err
     try:
-        return _read(fd, path, offset, length)
+        return _read(fd, path, offset, length, most)
     finally:
         os.close(fd)

@@ -9,8 +9,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from zaro import config
 from zaro.errors import StoreError, StoreForbiddenError, StoreNotFoundError
-from zaro.stores.base import Bytes, Place
+from zaro.stores.base import Bytes, Place, is_document
 
 __all__ = ["FsspecStore", "read_parts", "read_url"]
 
@@ -83,7 +84,9 @@ class FsspecStore:
     def try_parts(self, parts: Sequence[tuple[str, int, int | None]]) -> list[Bytes | StoreError | None]:
         """Spans of keys, and the errors of those that could not be read."""
         places = [(self.place(key), offset, length) for key, offset, length in parts]
-        found = read_parts(places, self._timeout)
+        documents = all(is_document(key) for key, _, _ in parts)
+        limits = {"most": config.METADATA, "untold": config.UNTOLD} if documents else {}
+        found = read_parts(places, self._timeout, **limits)
         return [None if isinstance(one, FileNotFoundError) else one for one in found]
 
     def document(self, key: str) -> Bytes | None:
@@ -187,15 +190,23 @@ def _raise_first(found: list[Bytes | StoreError | None]) -> list[Bytes | None]:
     return good
 
 
-def read_parts(parts: Sequence[Part], timeout: float) -> list[Bytes | StoreError | FileNotFoundError]:
-    """Read a few spans at the same time; errors stand in the places of their results."""
+def read_parts(
+    parts: Sequence[Part], timeout: float, *, most: int | None = None, untold: int | None = None
+) -> list[Bytes | StoreError | FileNotFoundError]:
+    """Read a few spans at the same time; errors stand in the places of their results.
+
+    A whole file may have `most` bytes, None for those that any document may have; `untold` where the
+    server does not tell how many there are.
+    """
     from zaro.stores import fetch, loop
 
-    return loop.run(fetch.read_all(parts, timeout))
+    return loop.run(fetch.read_all(parts, timeout, config.DOCUMENT if most is None else most, untold))
 
 
-def read_url(url: str, options: Mapping[str, Any], timeout: float = 60.0) -> Bytes:
-    """Read the whole file at a URL.
+def read_url(
+    url: str, options: Mapping[str, Any], timeout: float = 60.0, *, most: int | None = None
+) -> Bytes:
+    """Read the whole file at a URL, of which there may be `most` bytes.
 
     Raises
     ------
@@ -205,7 +216,7 @@ def read_url(url: str, options: Mapping[str, Any], timeout: float = 60.0) -> Byt
     """
     from zaro.stores.filesystems import place_of
 
-    found = read_parts([(place_of(url, options), 0, None)], timeout)[0]
+    found = read_parts([(place_of(url, options), 0, None)], timeout, most=most)[0]
     if isinstance(found, FileNotFoundError) and not isinstance(found, StoreError):
         raise StoreNotFoundError(url, "No such file or directory") from found
     if isinstance(found, Exception):

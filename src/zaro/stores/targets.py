@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from zaro.errors import StoreError
 from zaro.options import Options
 from zaro.stores.base import Bytes, Place
 from zaro.stores.local import read_span
@@ -40,7 +42,9 @@ class Targets:
         """
         full = self.full(url)
         self._check(full)
-        return local_path_of(full)
+        path = local_path_of(full)
+        # what was allowed is the path without its steps back, so that is what is opened
+        return path if path is None or self.options.allow_targets is None else os.path.abspath(path)
 
     def full(self, url: str) -> str:
         """The URL with its protocol: `remote_protocol` where it spells none."""
@@ -73,6 +77,8 @@ class Targets:
         return {protocol_of(link): self.options.for_url(link) for link in url.split("::")}
 
     def _check(self, url: str) -> None:
+        if "\0" in url:
+            raise StoreError(repr(url), "holds a NUL byte, which no name of a file may")
         check_target(url, self.origin, self.options.allow_targets)
 
     def read(self, spans: Sequence[tuple[str, int, int | None]]) -> list[Bytes]:

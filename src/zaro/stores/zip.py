@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from zaro import config
 from zaro.errors import StoreError
-from zaro.stores.base import Bytes, cut, span_within
+from zaro.stores.base import Bytes, cut, is_document, span_within, too_long
 
 __all__ = ["ZipStore"]
 
@@ -74,10 +75,17 @@ class ZipStore:
         info = self._members.get(key)
         if info is None:
             return None
+        if is_document(key) and info.file_size > config.METADATA:
+            raise StoreError(f"{self.url}/{key}", too_long(info.file_size))
         whole = self._whole(info)
         if zlib.crc32(whole) != info.CRC:
             raise StoreError(f"{self.url}/{key}", "its checksum in the archive does not match")
         return whole
+
+    def nbytes(self, key: str) -> int:
+        """Bytes of a member once it is unpacked; 0 where there is none."""
+        info = self._members.get(key)
+        return 0 if info is None else info.file_size
 
     def get_parts(self, parts: Sequence[tuple[str, int, int | None]]) -> list[Bytes | None]:
         """Spans of members; None where there is no such member."""

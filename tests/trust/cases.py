@@ -1,0 +1,110 @@
+"""What a hostile case is: material, a read of it, and the promise that zaro makes for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import zaro
+
+__all__ = [
+    "ALLOWANCE",
+    "GOOD",
+    "Case",
+    "Error",
+    "Promise",
+    "either",
+    "error",
+    "nothing",
+    "reads",
+    "same",
+    "write_json",
+]
+
+ALLOWANCE = 64 << 20
+"""Bytes that any case may allocate beyond the output that it declares."""
+
+VALUES = np.arange(8, dtype="<i4") * 1001
+"""What the arrays of good cases hold."""
+
+
+@dataclass(frozen=True)
+class Error:
+    """The read is an error of this class, and its text holds all of these words."""
+
+    kind: str
+    words: tuple[str, ...] = ()
+    or_value: bool = False
+
+
+GOOD = None
+"""The read gives the right values."""
+
+Promise = Error | None
+Make = Callable[[Path], object]
+Read = Callable[[Path, str], object]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case.
+
+    Attributes
+    ----------
+    make : callable
+        Writes the material into a folder; in a process of its own.
+    read : callable
+        Reads it: takes the folder, and the address at which a server publishes it. Checks what it gets.
+    declared : int
+        Bytes of output that the caller asks for, or that the material itself has.
+    seconds : float
+        Time that the read may take.
+    """
+
+    name: str
+    make: Make
+    read: Read
+    promise: Promise
+    declared: int = 0
+    seconds: float = 10.0
+
+
+def error(kind: str, *words: str) -> Error:
+    return Error(kind, words)
+
+
+def either(kind: str, *words: str) -> Error:
+    """Right values, or this error: damage that no checksum covers, and that need not change what is read."""
+    return Error(kind, words, or_value=True)
+
+
+def nothing(folder: Path) -> None:
+    """Make nothing."""
+
+
+def write_json(path: Path, value: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value))
+
+
+def same(found: Any, expected: Any) -> None:
+    """Insist on values."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    if found.shape != expected.shape or not np.array_equal(found, expected):
+        raise AssertionError(f"wrong values: {found!r:.200}, expected {expected!r:.200}")
+
+
+def reads(name: str, path: str = "x", expected: Any = VALUES, **options: Any) -> Read:
+    """Read one array of a target in the folder, and insist on its values; None for any values."""
+
+    def read(folder: Path, address: str) -> None:
+        found = zaro.open(str(folder / name) if name else str(folder), path, **options)[...]
+        if expected is not None:
+            same(found, expected)
+
+    return read

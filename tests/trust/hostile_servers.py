@@ -1,0 +1,354 @@
+"""Servers that fail, lie or dawdle. The path of a request says what goes wrong with it: `/fault/file`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import http_server
+from cases import GOOD, VALUES, Case, Promise, error, nothing, same, write_json
+
+import zaro
+import zaro.config
+
+CASES: list[Case] = []
+TIMEOUT = 1.5
+
+ARRAY = {
+    "zarr_format": 2, "shape": [8], "chunks": [4], "dtype": "<i4", "compressor": None, "filters": None,
+    "order": "C", "fill_value": -1,
+}  # fmt: skip
+FILL = [-1] * 8
+FAULTS: dict[str, tuple[Callable[[str], bool], http_server.Fault, int]] = {}
+"""By name: which paths fail, how, and how many requests for each of them (0: all)."""
+
+
+# ---- the server --------------------------------------------------------------------------------
+
+
+class Handler(http_server.Handler):
+    """More ways to misbehave."""
+
+    def send_bomb(self, path: str, nbytes: int, body: bool) -> None:
+        """A body that says it is compressed, and unpacks to very much."""
+        packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+        packed = b"".join(packer.compress(bytes(1 << 20)) for _ in range(nbytes >> 20)) + packer.flush()
+        self.head(200, len(packed), Content_Encoding="gzip")
+        self.wfile.write(packed)
+
+    def send_endless(self, path: str, piece: bytes, body: bool) -> None:
+        """A body without a length and without an end."""
+        self.send_response(200)
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        while True:
+            self.wfile.write(piece)
+
+    def send_promise(self, path: str, nbytes: int, body: bool) -> None:
+        """A length that nobody could send."""
+        start, stop, whole = self.part(path)
+        headers = {"Content_Range": f"bytes {start}-{stop - 1}/{nbytes}"} if "Range" in self.headers else {}
+        self.head(206 if headers else 200, nbytes, **headers)
+        self.wfile.write(whole[start:stop])
+        self.wfile.flush()
+        self.server.gate.wait(10)
+
+    def send_garbage(self, path: str, text: bytes, body: bool) -> None:
+        """No HTTP at all."""
+        self.wfile.write(text)
+        self.close_connection = True
+
+    def send_unranged(self, path: str, header: str | None, body: bool) -> None:
+        """A part, and nothing or nonsense about which."""
+        start, stop, whole = self.part(path)
+        self.head(206, stop - start, **({} if header is None else {"Content_Range": header}))
+        self.wfile.write(whole[start:stop])
+
+    def send_multipart(self, path: str, _: Any, body: bool) -> None:
+        start, stop, whole = self.part(path)
+        text = b"--x\r\nContent-Range: bytes 0-1/2\r\n\r\n" + whole[start:stop] + b"\r\n--x--\r\n"
+        self.head(206, len(text), Content_Type="multipart/byteranges; boundary=x")
+        self.wfile.write(text)
+
+    def send_headers(self, path: str, n: int, body: bool) -> None:
+        """Headers without end."""
+        self.send_response(200)
+        for k in range(n):
+            self.send_header(f"X-{k}", "x" * 1000)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+@contextlib.contextmanager
+def published(folder: Path) -> Iterator[str]:
+    """Publish good material; below the name of each fault, with that fault."""
+    root = folder / "good"
+    write_json(
+        root / "store" / ".zmetadata",
+        {"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}, "x/.zarray": ARRAY}},
+    )
+    for k in (0, 1):
+        (root / "store" / "x").mkdir(exist_ok=True)
+        VALUES[4 * k : 4 * k + 4].tofile(root / "store" / "x" / f"{k}")
+    VALUES.tofile(root / "data.bin")
+    refs = {
+        ".zgroup": '{"zarr_format":2}',
+        "x/.zarray": json.dumps(ARRAY),
+        "x/0": ["data.bin", 0, 16],
+        "x/1": ["data.bin", 16, 16],
+    }
+    write_json(root / "refs.json", refs)
+    write_json(root / "local.json", {**refs, "x/0": ["file:///etc/passwd", 0, 16]})
+    write_json(root / "climbs.json", {**refs, "x/0": ["../../../../../etc/passwd", 0, 16]})
+    write_json(root / "plain.json", {**refs, "x/0": ["/etc/passwd", 0, 16]})
+    write_json(root / "chain.json", {**refs, "x/0": ["simplecache::file:///etc/passwd", 0, 16]})
+    write_json(root / "reference.json", {**refs, "x/0": ["reference://x::file:///etc/passwd", 0, 16]})
+    write_json(
+        root / "environment.json",
+        {
+            **refs,
+            "x/0": ["{{u}}$HOME${HOME}~", 0, 16],
+        },
+    )
+    write_json(root / "zip.json", {**refs, "x/0": ["zip://x::/etc/passwd", 0, 16]})
+    write_json(root / "memory.json", {**refs, "x/0": ["memory://x", 0, 16]})
+    write_json(root / "metadata.json", {**refs, "x/.zarray": ["/etc/passwd"]})
+    for name in FAULTS:
+        (folder / name).symlink_to("good")
+    seen: Counter[tuple[str, str]] = Counter()
+
+    def decide(path: str, n: int) -> http_server.Fault | None:
+        name, _, rest = path.partition("/")
+        if name not in FAULTS:
+            return None
+        fails, fault, times = FAULTS[name]
+        if not fails(rest):
+            return None
+        seen[name, rest] += 1
+        return None if times and seen[name, rest] > times else fault
+
+    with http_server.serving(folder) as server:
+        server.RequestHandlerClass = Handler
+        server.fault = decide
+        yield server.url
+
+
+# ---- the cases ---------------------------------------------------------------------------------
+
+
+def of_data(path: str) -> bool:
+    return path.endswith((".bin", "x/0", "x/1"))
+
+
+def of_documents(path: str) -> bool:
+    return not of_data(path)
+
+
+def read_at(
+    name: str, expected: Any = VALUES, limit: int | None = None, **options: Any
+) -> Callable[[Path, str], None]:
+    def read(folder: Path, address: str) -> None:
+        if limit is not None:
+            zaro.config.DOCUMENT = limit
+        same(zaro.open(f"{address}/{name}", "x", timeout=TIMEOUT, **options)[...], expected)
+
+    return read
+
+
+def case(
+    label: str,
+    fault: http_server.Fault,
+    by_key: Promise,
+    by_reference: Promise,
+    *,
+    times: int = 0,
+    fails: Callable[[str], bool] = of_data,
+    expected: Any = VALUES,
+    zeros: bool = False,
+    limit: int | None = None,
+    **more: Any,
+) -> None:
+    """Two cases of one fault: the chunks of a store, and a file that references point at."""
+    name = f"f{len(FAULTS)}"
+    FAULTS[name] = fails, fault, times
+    CASES.append(Case(f"http, {label}, keys", nothing, read_at(f"{name}/store", expected), by_key, **more))
+    CASES.append(
+        Case(
+            f"http, {label}, references",
+            nothing,
+            read_at(f"{name}/refs.json", [0] * 8 if zeros else VALUES, limit),
+            by_reference,
+            **more,
+        )
+    )
+
+
+KEY = error("ChunkError", "chunk 'x/", "127.0.0.1")  # whichever of the chunks is the first to fail
+FILE = error("ChunkError", "chunk 'x/", "data.bin", "127.0.0.1")
+CASES.append(Case("http, as it should be, keys", nothing, read_at("good/store"), GOOD))
+CASES.append(Case("http, as it should be, references", nothing, read_at("good/refs.json"), GOOD))
+for status in (400, 401, 403, 405, 409, 416, 418, 429, 451, 500, 501, 502, 503, 504, 520, 599, 299):
+    words = (str(status),)
+    case(
+        f"status {status}",
+        ("status", status),
+        error("ChunkError", "x/", *words),
+        error("ChunkError", "x/", "data.bin", *words),
+    )
+for status in (404, 410):
+    case(f"status {status}", ("status", status), GOOD, FILE, expected=FILL)
+for status in (408, 425, 429, 500, 502, 503, 504):
+    case(f"status {status} twice", ("status", status), GOOD, GOOD, times=2)
+for status in (403, 500, 503, 429):
+    broken = error("ZaroError", "127.0.0.1", str(status))
+    case(f"status {status} of documents", ("status", status), broken, broken, fails=of_documents)
+case("a range that is ignored", "ignored", GOOD, GOOD)
+for by in (-1, 1, 4):
+    case(f"a range shifted by {by}", ("shifted", by), KEY, FILE) if by > 0 else None
+case("a body that is short", ("short", 1), KEY, FILE)
+case("a body that is empty", ("short", 16), KEY, FILE)
+case("a body that is long", ("long", 1), KEY, FILE)
+case("a body that is very long", ("long", 10**6), KEY, FILE)
+case("a body that breaks off, once", ("reset", 5), GOOD, GOOD, times=1)
+case("a body that breaks off at once, once", ("reset", 0), GOOD, GOOD, times=1)
+case("a body that always breaks off", ("reset", 5), KEY, FILE)
+case("silence", ("silence", 30), KEY, FILE)
+case("silence, once", ("silence", 0.1), GOOD, GOOD, times=1)
+case("a drip", ("drip", 0.5), KEY, FILE)
+case("a body in pieces", ("chunked", 3), GOOD, GOOD)
+case(
+    "a login page", "login", error("ChunkError", "x/", "HTML"), error("ChunkError", "x/", "data.bin", "HTML")
+)
+case(
+    "a login page for documents",
+    "login",
+    error("ZaroError", "127.0.0.1", "HTML"),
+    error("ZaroError", "127.0.0.1", "HTML"),
+    fails=of_documents,
+)
+case("redirects without end", ("redirect", "data.bin"), KEY, FILE)
+for to in (
+    "file:///etc/passwd",
+    "data:,hello",
+    "ftp://127.0.0.1/x",
+    "//",
+    "http://",
+    "http://127.0.0.1:1/x",
+    "http://[::1",
+    "gopher://x",
+):
+    case(f"a redirect to {to}", ("redirect", to), KEY, FILE)
+case(
+    "a part of which nothing is said",
+    ("unranged", None),
+    KEY,
+    error("ChunkError", "x/", "data.bin", "Content-Range"),
+)
+for header in (
+    "bytes */32",
+    "bytes 0-0/32",
+    "bytes 16-15/32",
+    "bytes -1-5/32",
+    "bytes 0-99999999999999999999/*",
+    "x",
+):
+    case(f"a part {header!r}", ("unranged", header), KEY, FILE)
+case("a part of a file that is too short", ("unranged", "bytes 0-15/10"), KEY, FILE)
+case("parts in parts", "multipart", KEY, FILE)
+case("no HTTP", ("garbage", b"\x00" * 100), KEY, FILE)
+case("no HTTP but text", ("garbage", b"SSH-2.0-OpenSSH_9.2\r\n"), KEY, FILE)
+case("an answer that breaks off in its head", ("garbage", b"HTTP/1.1 206 Partial"), KEY, FILE)
+case("a status of nonsense", ("garbage", b"HTTP/1.1 xyz OK\r\n\r\n"), KEY, FILE)
+case("a length below zero", ("garbage", b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n"), KEY, FILE)
+case(
+    "two lengths",
+    ("garbage", b"HTTP/1.1 200 OK\r\nContent-Length: 16\r\nContent-Length: 17\r\n\r\n" + b"a" * 20),
+    KEY,
+    FILE,
+)
+case("headers without end", ("headers", 10**4), KEY, FILE)
+case("a length of 2^60", ("promise", 2**60), KEY, FILE)
+# whoever ignores ranges and sends ones sends a file of ones
+case("a body without end", ("endless", bytes(4096)), KEY, GOOD, zeros=True)
+case(
+    "documents without end",
+    ("endless", b" " * 4096),
+    error("ZaroError", "127.0.0.1"),
+    error("ZaroError", "127.0.0.1"),
+    fails=of_documents,
+    limit=16 << 20,
+)
+case("a bomb", ("bomb", 192 << 20), KEY, GOOD, zeros=True, seconds=20)
+case(
+    "documents that are bombs",
+    ("bomb", 128 << 20),
+    error("ZaroError", "127.0.0.1"),
+    error("ZaroError", "127.0.0.1"),
+    fails=of_documents,
+    seconds=20,
+)
+
+# ---- documents from afar -----------------------------------------------------------------------
+
+AFAR = error("StoreError", "passwd", "allow_targets")
+for name in ("local", "plain", "chain", "zip"):
+    CASES.append(
+        Case(
+            f"from afar, {name}",
+            nothing,
+            read_at(f"good/{name}.json"),
+            error("ZaroError", "passwd") if name == "plain" else AFAR,
+        )
+    )
+CASES.append(
+    Case(
+        "from afar, a file system of references",
+        nothing,
+        read_at("good/reference.json"),
+        error("ZaroError", "passwd"),
+    )
+)
+CASES.append(
+    Case("from afar, climbs", nothing, read_at("good/climbs.json"), error("ChunkError", "x/0", "/etc/passwd"))
+)
+CASES.append(
+    Case(
+        "from afar, memory",
+        nothing,
+        read_at("good/memory.json"),
+        error("StoreError", "memory://x", "allow_targets"),
+    )
+)
+CASES.append(
+    Case("from afar, metadata", nothing, read_at("good/metadata.json"), error("ZaroError", "passwd"))
+)
+CASES.append(
+    Case(
+        "from afar, environment",
+        nothing,
+        read_at("good/environment.json"),
+        error("ChunkError", "x/0", "$HOME${HOME}~"),
+    )
+)
+CASES.append(
+    Case(
+        "from afar, nothing allowed",
+        nothing,
+        read_at("good/refs.json", allow_targets=()),
+        error("StoreError", "data.bin", "allow_targets"),
+    )
+)
+CASES.append(
+    Case(
+        "from afar, another host allowed",
+        nothing,
+        read_at("good/refs.json", allow_targets=("http://127.0.0.1:1",)),
+        error("StoreError", "data.bin", "allow_targets"),
+    )
+)

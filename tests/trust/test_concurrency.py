@@ -1,0 +1,266 @@
+"""One object in many threads and processes; the ends of processes; what is left behind."""
+
+import json
+import multiprocessing
+import os
+import pickle
+import re
+import signal
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import fsspec
+import hostile_servers
+import http_server
+import numpy as np
+import pytest
+import scripts
+from cases import write_json
+
+import zaro
+import zaro.fsspec
+
+X = np.arange(60 * 80, dtype="<i4").reshape(60, 80)
+ARRAY = {
+    "zarr_format": 2, "shape": [60, 80], "chunks": [10, 16], "dtype": "<i4", "compressor": {"id": "zlib", "level": 1},
+    "filters": None, "order": "C", "fill_value": -1,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One array as a store, a JSON document and a Parquet set."""
+    import zlib
+
+    root = tmp_path_factory.mktemp("shared")
+    refs = {
+        ".zgroup": '{"zarr_format":2}',
+        "g/.zgroup": '{"zarr_format":2}',
+        "g/x/.zarray": json.dumps(ARRAY),
+    }
+    for key, text in refs.items():
+        write_json(root / "store" / key, json.loads(text))
+    with open(root / "data.bin", "wb") as file:
+        for i in range(6):
+            for j in range(5):
+                chunk = zlib.compress(X[i * 10 : i * 10 + 10, j * 16 : j * 16 + 16].tobytes(), 1)
+                (root / "store" / "g" / "x" / f"{i}.{j}").write_bytes(chunk)
+                refs[f"g/x/{i}.{j}"] = ["data.bin", file.tell(), len(chunk)]
+                file.write(chunk)
+    write_json(root / "refs.json", refs)
+    zaro.References.open(root / "refs.json").save(root / "refs.parquet", record_size=7)
+    return root
+
+
+@pytest.fixture(scope="module")
+def server(folder):
+    with http_server.serving(folder) as found:
+        found.RequestHandlerClass = hostile_servers.Handler
+        yield found
+
+
+TARGETS = ["store", "refs.json", "refs.parquet"]
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("afar", [False, True])
+def test_sixteen_threads_share_an_array_and_a_group(folder, server, name, afar):
+    target = f"{server.url}/{name}" if afar else str(folder / name)
+    group = zaro.open(target)
+    array = group["g/x"]
+    rng = np.random.default_rng(0)
+    corners = rng.integers(0, 50, (160, 2)).tolist()
+
+    def read(corner):
+        i, j = corner
+        here = slice(i, i + 10), slice(j, j + 20)
+        one = group["g"]["x"] if (i + j) % 2 else array
+        return np.array_equal(one[here], X[here]) and sorted(one.attrs) == []
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(read, corners))
+
+
+def test_sixteen_threads_share_a_file_system(folder):
+    fs = zaro.fsspec.ReferenceFileSystem(fo=str(folder / "refs.json"), target=None)
+    keys = [f"g/x/{i}.{j}" for i in range(6) for j in range(5)]
+    expected = {key: (folder / "store" / key).read_bytes() for key in keys}
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(lambda k: fs.cat(keys[k % 30]) == expected[keys[k % 30]], range(300)))
+        assert all(found)
+        assert all(one == expected for one in pool.map(lambda _: fs.cat(keys), range(16)))
+    assert isinstance(fs, fsspec.AbstractFileSystem)
+
+
+def _sum(pickled):
+    return int(pickle.loads(pickled)[...].sum())
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_spawned_process_reads_what_it_is_sent(folder, server, name):
+    arrays = [zaro.open(f"{server.url}/{name}", "g/x"), zaro.open(str(folder / name), "g/x")]
+    np.testing.assert_array_equal(arrays[0][...], X)
+    if name != "store":
+        return  # the pickles are alike; one process is enough to see that they open
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        assert list(pool.map(_sum, map(pickle.dumps, arrays))) == [int(X.sum())] * 2
+
+
+def test_a_forked_process_reads_and_so_does_its_parent(folder, server):
+    script = """
+    import os, sys
+    import zaro
+    arrays = [zaro.open(f"{where}/{name}", "g/x") for where in sys.argv[1:] for name in ("store", "refs.json", "refs.parquet")]
+    want = int(arrays[0][...].sum())
+    for array in arrays:
+        assert int(array[...].sum()) == want
+    children = []
+    for _ in range(4):
+        child = os.fork()
+        if not child:
+            os._exit(0 if all(int(array[...].sum()) == want for array in arrays) else 1)
+        children.append(child)
+        assert all(int(array[...].sum()) == want for array in arrays)
+    print([os.waitpid(child, 0)[1] for child in children])
+    """
+    assert scripts.finished(script, server.url, folder) == "[0, 0, 0, 0]\n"
+
+
+@pytest.mark.parametrize("daemon", [True, False])
+@pytest.mark.parametrize("how", ["sys.exit(0)", "pass"])
+def test_the_interpreter_ends_while_threads_read(folder, server, daemon, how):
+    script = f"""
+    import sys, threading, time
+    import zaro
+    arrays = [zaro.open(f"{{where}}/{{name}}", "g/x") for where in sys.argv[1:] for name in ("store", "refs.json", "refs.parquet")]
+    until = time.monotonic() + 0.6
+    def read(array):
+        while {daemon} or time.monotonic() < until:
+            array[...]
+    for array in arrays:
+        threading.Thread(target=read, args=(array,), daemon={daemon}).start()
+    time.sleep(0.3)
+    {how}
+    """
+    begun = time.monotonic()
+    process = scripts.started(script, server.url, folder)
+    said, complaints = process.communicate(timeout=30)
+    # threads that are cut off may say so; they may not crash, nor hang
+    assert process.returncode == 0, (said, complaints)
+    assert time.monotonic() - begun < 20
+    if not daemon:
+        assert complaints == ""
+
+
+@pytest.mark.parametrize("name", ["refs.json", "store"])
+@pytest.mark.parametrize("fault", [("silence", 30), ("drip", 0.5)])
+def test_control_c_stops_a_read_at_once(server, name, fault):
+    script = """
+    import os, sys, threading, time
+    import zaro
+    array = zaro.open(sys.argv[1], "g/x", timeout=20)
+    def answer():
+        try:
+            array[...]
+        except KeyboardInterrupt:
+            return "interrupted"
+        return "read"
+    print("begin", flush=True)
+    print(answer(), flush=True)
+    import asyncio
+    from zaro.stores import loop
+    time.sleep(0.1)
+    # nothing goes on behind our back
+    print(len(asyncio.all_tasks(loop.get_loop())), flush=True)
+    """
+    server.fault = lambda path, n: fault if re.search(r"(data\.bin|\d\.\d)$", path) else None
+    try:
+        process = scripts.started(script, f"{server.url}/{name}")
+        assert process.stdout.readline() == "begin\n"
+        time.sleep(0.3)
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        said, complaints = process.communicate(timeout=25)
+    finally:
+        server.fault = None
+    assert (process.returncode, complaints) == (0, ""), (said, complaints)
+    assert said == "interrupted\n0\n"
+    assert time.monotonic() - begun < 3
+
+
+SOAK = """
+import gc, os, random, sys, threading, time
+import numpy as np
+import zaro
+from zaro.errors import ZaroError
+
+url, folder, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
+chance = random.Random(3)
+X = np.arange(60 * 80, dtype="<i4").reshape(60, 80)
+
+def state():
+    gc.collect()
+    with open("/proc/self/status") as file:
+        facts = dict(line.split(":", 1) for line in file)
+    return len(os.listdir("/proc/self/fd")), threading.active_count(), int(facts["VmRSS"].split()[0])
+
+def one():
+    where, name = chance.choice([url, folder]), chance.choice(["store", "refs.json", "refs.parquet"])
+    try:
+        group = zaro.open(f"{where}/{name}", timeout=0.5)
+        i, j = chance.randrange(50), chance.randrange(60)
+        found = group["g/x"][i : i + 10, j : j + 20]
+        assert np.array_equal(found, X[i : i + 10, j : j + 20])
+        return True
+    except ZaroError:
+        return False
+
+def some(seconds):
+    until, outcomes = time.monotonic() + seconds, []
+    while time.monotonic() < until:
+        outcomes.append(one())
+    return outcomes
+
+def on_threads(seconds):
+    found = []
+    threads = [threading.Thread(target=lambda: found.extend(some(seconds))) for _ in range(4)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    return found
+
+on_threads(seconds / 3)
+before = state()
+outcomes = on_threads(seconds * 2 / 3)
+after = state()
+print(*before, *after, len(outcomes), sum(outcomes))
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts handles as Linux shows them")
+def test_a_soak_of_faults_leaves_nothing_behind(folder, server):
+    """`ZARO_TRUST_SOAK=600 pytest -k soak` lets it run for ten minutes."""
+    import random
+
+    chance = random.Random(5)
+    faults = [
+        ("status", 503),
+        ("status", 403),
+        ("reset", 3),
+        ("short", 2),
+        "login",
+        ("silence", 0.7),
+        ("shifted", 1),
+        ("garbage", b"x"),
+    ]
+    server.fault = lambda path, n: chance.choice(faults) if chance.random() < 0.1 else None
+    seconds = float(os.environ.get("ZARO_TRUST_SOAK", "9"))
+    try:
+        said = scripts.finished(SOAK, server.url, folder, seconds, seconds=seconds + 60)
+    finally:
+        server.fault = None
+    fds, threads, rss, fds_after, threads_after, rss_after, reads, right = map(int, said.split())
+    assert reads > 50
+    assert right > reads / 2
+    assert fds_after <= fds + 8  # connections come and go
+    assert threads_after <= threads + 2
+    assert rss_after - rss < 6 << 10, f"{rss_after - rss} KB more after {reads} reads"
