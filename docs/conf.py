@@ -21,7 +21,7 @@ author = "the zaro developers"
 project_copyright = "the zaro developers"
 release = version = metadata.version("zaro")
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "sphinx.ext.viewcode"]
 exclude_patterns = ["_build", "conda", "vectors"]
 suppress_warnings = ["toc.not_readable"]  # a page that another checkout lacks is no mistake
 nitpicky = False
@@ -39,8 +39,8 @@ nb_mime_priority_overrides = [("html", "text/html", 10)]
 
 autodoc_typehints = "none"  # signatures show them; the docstrings say what they mean
 autodoc_member_order = "bysource"
-napoleon_google_docstring = False
-napoleon_use_rtype = False
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
 default_role = "code"
 add_module_names = False
 
@@ -74,4 +74,5 @@ if "ZARO_DOCS_DATA" not in os.environ:
     os.environ["ZARO_DOCS_DATA"] = str(_make_data())
 os.environ["ZARO_DOCS"] = str(Path(__file__).parent)
 os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+os.environ["TTY_COMPATIBLE"] = "0"  # commands draw no progress bars into pages
 os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"

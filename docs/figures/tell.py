@@ -24,7 +24,7 @@ def about(record: Record) -> Markdown:
     packages = ", ".join(f"{name} {version}" for name, version in record["packages"].items() if version)
     return Markdown(
         f"Recorded {record['date']} at commit `{record['commit']}`: {record['machine']}, {record['system']}, "
-        f"Python {record['python']}; {packages}."
+        f"Python {record['python']}; {packages}. {record.get('note', '')}"
     )
 
 

@@ -58,7 +58,7 @@ PARTITION = 1 << 30
 PARTITION_PAGES = 32 << 20
 """Bytes that the columns of one row group may always unpack to."""
 PARTITION_RATIO = 100
-"""Beyond `PARTITION_PAGES`: bytes that they may unpack to, for each byte of the partition; and 64 for each row."""
+"""Beyond `PARTITION_PAGES`: bytes that they may unpack to, for each byte stored, and 64 for each row."""
 DOCUMENT_TEXT = 32 << 20
 """Bytes that a compressed document may always unpack to."""
 DOCUMENT_RATIO = 50

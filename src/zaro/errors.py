@@ -108,7 +108,7 @@ class NodeNotFoundError(ZaroError, KeyError, FileNotFoundError):
 
 
 class MetadataError(ZaroError, ValueError):
-    """A metadata document is broken: which `document` of which `target`, which `member`, for what `reason`."""
+    """A metadata document is broken: which `document` of which `target`, which `member`, what `reason`."""
 
     def __init__(self, document: str, member: str, reason: str) -> None:
         super().__init__(reason)

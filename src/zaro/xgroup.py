@@ -17,6 +17,7 @@ from xarray.backends import AbstractDataStore, BackendEntrypoint
 from xarray.conventions import decode_cf_variables
 from xarray.core.utils import FrozenDict
 
+from zaro.collector import still
 from zaro.conventions.assemble import Assembled, assemble
 from zaro.conventions.base import tell
 from zaro.conventions.nodes import GroupNode, Stores
@@ -128,12 +129,14 @@ class XGroupBackendEntrypoint(BackendEntrypoint):
     ) -> dict[str, Dataset]:
         """Open every group below `group` (itself as `/`), by path; parameters as `open_dataset`."""
         decoding, options, cross = _sorted_out(arguments)
-        start = _open(filename_or_obj, group, options, cross)
-        with _main_store(start.index.label):
-            nodes = list(_walk(start))
-        return {
-            "/" + node.path.removeprefix(start.path).strip("/"): _dataset(node, decoding) for node in nodes
-        }
+        with still():
+            start = _open(filename_or_obj, group, options, cross)
+            with _main_store(start.index.label):
+                nodes = list(_walk(start))
+            return {
+                "/" + node.path.removeprefix(start.path).strip("/"): _dataset(node, decoding)
+                for node in nodes
+            }
 
     def open_datatree(self, filename_or_obj: Any, **arguments: Any) -> DataTree:
         """Open every group below `group` as a DataTree; parameters as `open_dataset`.
@@ -145,7 +148,7 @@ class XGroupBackendEntrypoint(BackendEntrypoint):
             name of a group.
         """
         groups = self.open_groups_as_dict(filename_or_obj, **arguments)
-        with _telling_what_to_do():
+        with _telling_what_to_do(), still():
             return _OpenedTree.from_dict(groups)
 
 
@@ -153,7 +156,7 @@ class _OpenedTree(DataTree):  # type: ignore[no-untyped-call]
     """A tree that says what to do where groups do not align: xarray finds that when it makes the indexes."""
 
     def map_over_datasets(self, *args: Any, **kwargs: Any) -> Any:
-        with _telling_what_to_do():
+        with _telling_what_to_do(), still():
             return super().map_over_datasets(*args, **kwargs)
 
 

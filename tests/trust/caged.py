@@ -113,9 +113,8 @@ def _fork(work: Any, seconds: float) -> dict[str, Any]:
 
 def serve() -> None:
     """Answer requests on standard input, a line of JSON each, until it ends."""
-    from cases import nothing
-
     import corpus  # and with it everything that is measured
+    from cases import nothing
 
     corpus.warm()
     cases = {case.name: case for case in corpus.CASES}
@@ -155,8 +154,11 @@ class Cage:
         }
         self._process = subprocess.Popen(
             [sys.executable, "-c", "import caged; caged.serve()"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            text=True,
+        )
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == "ready\n"
 

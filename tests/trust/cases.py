@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +20,12 @@ __all__ = [
     "Case",
     "Error",
     "Promise",
+    "damaged",
     "either",
     "error",
     "nothing",
     "reads",
+    "reads_damaged",
     "same",
     "write_json",
 ]
@@ -90,6 +94,29 @@ def nothing(folder: Path) -> None:
 def write_json(path: Path, value: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value))
+
+
+def damaged(good: bytes, seed: int, last: int | None = None) -> bytes:
+    """The bytes with a few of them wrong; of the last ones only, if asked."""
+    chance, found = random.Random(seed), bytearray(good)
+    first = 0 if last is None else max(0, len(found) - last)
+    for _ in range(chance.choice([1, 1, 2, 4])):
+        k = chance.randrange(first, len(found))
+        found[k] = chance.choice([chance.randrange(256), found[k] ^ 1 << chance.randrange(8), 255, 0])
+    return bytes(found)
+
+
+def reads_damaged(name: str, target: str, times: int = 250, last: int | None = None) -> Read:
+    """Read an array again and again, other bytes of one file wrong each time: values, or errors of zaro."""
+
+    def read(folder: Path, address: str) -> None:
+        good = (folder / name).read_bytes()
+        for seed in range(times):
+            (folder / name).write_bytes(damaged(good, seed, last))
+            with contextlib.suppress(zaro.ZaroError):
+                zaro.open(str(folder / target), "x")[...]
+
+    return read
 
 
 def same(found: Any, expected: Any) -> None:

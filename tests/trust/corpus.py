@@ -29,7 +29,7 @@ CASES: list[Case] = [
 
 
 def warm() -> None:
-    """Read the good cases that need no server, so that whatever reads import is there: no case pays for it."""
+    """Read the good cases that need no server, so that what reads import is there: no case pays for it."""
     import aiohttp  # noqa: F401
     import fsspec.implementations.http  # noqa: F401
     import yarl  # noqa: F401

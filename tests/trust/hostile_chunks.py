@@ -104,9 +104,17 @@ def stored(codec: str) -> bytes:
 
 def write(folder: Path, codec: str, chunk: bytes, **changes: Any) -> None:
     document = {
-        "zarr_format": 2, "shape": [COUNT], "chunks": [COUNT], "dtype": "<i4", "compressor": None, "filters": None,
-        "order": "C", "fill_value": None, **CODECS[codec], **changes,
-    }  # fmt: skip
+        "zarr_format": 2,
+        "shape": [COUNT],
+        "chunks": [COUNT],
+        "dtype": "<i4",
+        "compressor": None,
+        "filters": None,
+        "order": "C",
+        "fill_value": None,
+        **CODECS[codec],
+        **changes,
+    }
     (folder / "x").mkdir()
     (folder / "x" / ".zarray").write_text(json.dumps(document))
     (folder / "x" / "0").write_bytes(chunk)
@@ -119,6 +127,10 @@ def read(codec: str, *, exact: bool) -> Callable[[Path, str], None]:
         assert found.shape == expected.shape
         if exact:
             same(found, expected)
+        elif codec not in OF_OBJECTS:
+            for pattern in (0xA5, 0x5A):  # values come from the chunk, never from what memory held before
+                out = np.full(expected.nbytes, pattern, np.uint8).view(expected.dtype)
+                same(zaro.open(str(folder), "x").read(out=out), found)
 
     return one
 
@@ -336,11 +348,15 @@ def shard_document(where: str, checked: bool, more: list[Any]) -> dict[str, Any]
         "index_location": where,
     }
     return {
-        "zarr_format": 3, "node_type": "array", "shape": [COUNT], "data_type": "int32", "fill_value": -1,
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": [COUNT],
+        "data_type": "int32",
+        "fill_value": -1,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [COUNT]}},
         "chunk_key_encoding": {"name": "default"},
         "codecs": [{"name": "sharding_indexed", "configuration": sharding}],
-    }  # fmt: skip
+    }
 
 
 def crc32c(data: bytes) -> int:

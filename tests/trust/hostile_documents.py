@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import GOOD, VALUES, Case, Promise, error, reads
+from cases import GOOD, VALUES, Case, Promise, error, reads, reads_damaged
 
 import zaro
 
@@ -408,7 +408,7 @@ def template(name: str, url: str, templates: Any, promise: Promise, **more: Any)
 
 
 TEMPLATE = "TemplateError"
-bomb = {f"t{k}": "{{t%d}}{{t%d}}" % (k + 1, k + 1) for k in range(40)} | {"t40": "x" * 100}
+bomb = {f"t{k}": f"{{{{t{k + 1}}}}}{{{{t{k + 1}}}}}" for k in range(40)} | {"t40": "x" * 100}
 template("that needs itself", "{{a}}", {"a": "{{a}}"}, error(TEMPLATE, "refs.json", "a"))
 template(
     "that needs itself in a ring",
@@ -618,7 +618,7 @@ case(
 )
 case(
     "in zstd of very much of one text",
-    lambda: _zstd_bomb(),
+    lambda: _zstd_bomb(),  # noqa: PLW0108 - it stands below
     error("ZaroError", "refs.json.zst"),
     ending=".json.zst",
     seconds=20,
@@ -641,3 +641,11 @@ def _zstd_bomb() -> bytes:
         packer.compress(b"a" * (1 << 20)) for _ in range(192)
     ]
     return b"".join([*parts, packer.flush()])
+
+
+case(
+    "with a few bytes wrong",
+    document(templates={"u": "x"}, gen=[]),
+    GOOD,
+    read=reads_damaged("refs.json", "refs.json"),
+)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cases import GOOD, VALUES, Case, Promise, error, reads, same
+from cases import GOOD, VALUES, Case, Promise, error, reads, reads_damaged, same
 
 import zaro
 import zaro.config
@@ -151,8 +151,12 @@ for codec in (
 ):
     v2(f"the codec {codec['id']!r}", compressor=codec)
 for member, value in (
-    ("level", 2**40), ("level", "nine"), ("level", [1]), ("level", 1.5), ("level", None),
-):  # fmt: skip
+    ("level", 2**40),
+    ("level", "nine"),
+    ("level", [1]),
+    ("level", 1.5),
+    ("level", None),
+):
     v2(
         f"zlib of {member} {value!r}", member, compressor={"id": "zlib", member: value}
     ) if value is not None else None
@@ -413,3 +417,6 @@ def _without_chunks(folder: Path) -> None:
 CASES.append(
     Case("metadata, v2 of 2^18 chunks, every one", _without_chunks, _all_of_many, GOOD, declared=2**18)
 )
+
+case("v2 with a few bytes wrong", V2, GOOD, read=reads_damaged("x/.zarray", ""))
+case("v3 with a few bytes wrong", V3, GOOD, read=reads_damaged("x/zarr.json", ""))

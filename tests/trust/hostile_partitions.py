@@ -8,16 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import GOOD, VALUES, Case, Make, Promise, Read, error, reads, same
+from cases import GOOD, VALUES, Case, Make, Promise, Read, error, reads, reads_damaged, same
 
 import zaro
 
 CASES: list[Case] = []
 
 ARRAY = {
-    "zarr_format": 2, "shape": [8], "chunks": [4], "dtype": "<i4", "compressor": None, "filters": None,
-    "order": "C", "fill_value": -1,
-}  # fmt: skip
+    "zarr_format": 2,
+    "shape": [8],
+    "chunks": [4],
+    "dtype": "<i4",
+    "compressor": None,
+    "filters": None,
+    "order": "C",
+    "fill_value": -1,
+}
 HEADER: dict[str, Any] = {"metadata": {".zgroup": {"zarr_format": 2}, "x/.zarray": ARRAY}, "record_size": 2}
 ROWS: dict[str, Any] = {
     "path": ["data.bin", "data.bin"],
@@ -203,6 +209,41 @@ def _bomb(folder: Path) -> None:
 case("a partition that unpacks to very much", _bomb, error("ZaroError", "refs.parquet", KEY), seconds=30)
 
 
+def _varint(value: int, nbytes: int = 0) -> bytes:
+    """A number as Thrift spells it; in as many bytes as are asked for."""
+    found = bytearray()
+    value *= 2  # zigzag
+    while value >= 0x80 or len(found) + 1 < nbytes:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def _lying_bomb(folder: Path) -> None:
+    """The same; the footer says that all of it is small."""
+    import pyarrow.parquet as pq
+
+    _bomb(folder)
+    target = folder / "refs.parquet" / KEY
+    raw, file = target.read_bytes(), pq.ParquetFile(target)
+    footer = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
+    told = file.metadata.row_group(0).column(3).total_uncompressed_size
+    total = file.metadata.row_group(0).total_byte_size
+    tail = raw[footer:]
+    for size in {told, total}:
+        tail = tail.replace(_varint(size), _varint(100, len(_varint(size))))
+    target.write_bytes(raw[:footer] + tail)
+    assert pq.ParquetFile(target).metadata.row_group(0).column(3).total_uncompressed_size == 100
+
+
+case(
+    "a partition that unpacks to very much, and lies about it",
+    _lying_bomb,
+    error("ZaroError", "refs.parquet", KEY),
+    seconds=30,
+)
+
+
 def _many_rows(folder: Path) -> None:
     """Eight million rows that all say the same, in some kilobytes."""
     import pyarrow as pa
@@ -290,3 +331,13 @@ def _replaced_while_open(folder: Path, address: str) -> None:
 
 
 case("removed after it was opened", write, error("ZaroError", "refs.parquet"), _replaced_while_open)
+
+
+for last in (None, 900):  # the footer stands at the end
+    case(
+        f"partitions with a few bytes wrong, {'anywhere' if last is None else 'at the end'}",
+        lambda folder: write(folder, row_group_size=1),
+        GOOD,
+        reads_damaged(f"refs.parquet/{KEY}", "refs.parquet", last=last),
+    )
+case("headers with a few bytes wrong", write, GOOD, reads_damaged("refs.parquet/.zmetadata", "refs.parquet"))

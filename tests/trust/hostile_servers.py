@@ -20,9 +20,15 @@ CASES: list[Case] = []
 TIMEOUT = 1.5
 
 ARRAY = {
-    "zarr_format": 2, "shape": [8], "chunks": [4], "dtype": "<i4", "compressor": None, "filters": None,
-    "order": "C", "fill_value": -1,
-}  # fmt: skip
+    "zarr_format": 2,
+    "shape": [8],
+    "chunks": [4],
+    "dtype": "<i4",
+    "compressor": None,
+    "filters": None,
+    "order": "C",
+    "fill_value": -1,
+}
 FILL = [-1] * 8
 FAULTS: dict[str, tuple[Callable[[str], bool], http_server.Fault, int]] = {}
 """By name: which paths fail, how, and how many requests for each of them (0: all)."""
@@ -298,7 +304,7 @@ case(
 
 AFAR = error("StoreError", "passwd", "allow_targets")
 for name in ("local", "plain", "chain", "zip"):
-    CASES.append(
+    CASES.append(  # noqa: PERF401
         Case(
             f"from afar, {name}",
             nothing,

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from cases import GOOD, VALUES, Case, Make, Promise, Read, either, error, reads, same, write_json
 
 import zaro
@@ -20,9 +19,15 @@ import zaro.config
 CASES: list[Case] = []
 
 ARRAY = {
-    "zarr_format": 2, "shape": [8], "chunks": [4], "dtype": "<i4", "compressor": None, "filters": None,
-    "order": "C", "fill_value": -1,
-}  # fmt: skip
+    "zarr_format": 2,
+    "shape": [8],
+    "chunks": [4],
+    "dtype": "<i4",
+    "compressor": None,
+    "filters": None,
+    "order": "C",
+    "fill_value": -1,
+}
 FILL = [-1] * 4 + VALUES[4:].tolist()
 CHUNK = "ChunkError"
 
@@ -93,9 +98,15 @@ case("as it should be", write, GOOD)
 case("a chunk that is absent", replaced("0", absent), GOOD, reads("store", expected=FILL))
 case("a chunk behind a link", replaced("0", good_link), GOOD)
 for label, by in {
-    "a folder": FOLDER, "a pipe": PIPE, "a link to nowhere": nowhere, "a link to itself": itself, "no bytes": empty,
-    "a device without end": device, "another device without end": no_end, "a sparse file of 2^40 bytes": sparse,
-}.items():  # fmt: skip
+    "a folder": FOLDER,
+    "a pipe": PIPE,
+    "a link to nowhere": nowhere,
+    "a link to itself": itself,
+    "no bytes": empty,
+    "a device without end": device,
+    "another device without end": no_end,
+    "a sparse file of 2^40 bytes": sparse,
+}.items():
     case(f"a chunk that is {label}", replaced("0", by), error(CHUNK, "x/0", "store"))
     if label != "no bytes":
         case(f"metadata that is {label}", replaced(".zarray", by), error("ZaroError", ".zarray"))
@@ -204,10 +215,16 @@ def _climbing_v3(folder: Path) -> None:
     secret.mkdir(parents=True)
     VALUES.tofile(secret / "0")
     array = {
-        "zarr_format": 3, "node_type": "array", "shape": [8], "data_type": "int32", "fill_value": 0, "attributes": {},
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": [8],
+        "data_type": "int32",
+        "fill_value": 0,
+        "attributes": {},
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [8]}},
-        "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
-    }  # fmt: skip
+        "chunk_key_encoding": {"name": "default"},
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    }
     inline = {"kind": "inline", "must_understand": False, "metadata": {"../secret": array}}
     write_json(
         folder / "store" / "zarr.json",
@@ -299,7 +316,7 @@ case(
 
 
 def _linked_out(folder: Path) -> None:
-    """A folder that may be reached, a link in it that leads elsewhere, and a document that goes back through it."""
+    """A folder that may be reached, a link in it that leads out, and a document that goes back through it."""
     (folder / "open").mkdir()
     (folder / "deep" / "er").mkdir(parents=True)
     VALUES.tofile(folder / "deep" / "secret.bin")

@@ -17,9 +17,13 @@ def started(script: str, *arguments: object, **how: Any) -> subprocess.Popen[str
     paths = [str(HERE), str(HERE.parent / "stores"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(script), *map(str, arguments)],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, **how,
-    )  # fmt: skip
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        **how,
+    )
 
 
 def finished(script: str, *arguments: object, seconds: float = 60) -> str:

@@ -22,9 +22,15 @@ import zaro.fsspec
 
 X = np.arange(60 * 80, dtype="<i4").reshape(60, 80)
 ARRAY = {
-    "zarr_format": 2, "shape": [60, 80], "chunks": [10, 16], "dtype": "<i4", "compressor": {"id": "zlib", "level": 1},
-    "filters": None, "order": "C", "fill_value": -1,
-}  # fmt: skip
+    "zarr_format": 2,
+    "shape": [60, 80],
+    "chunks": [10, 16],
+    "dtype": "<i4",
+    "compressor": {"id": "zlib", "level": 1},
+    "filters": None,
+    "order": "C",
+    "fill_value": -1,
+}
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +116,8 @@ def test_a_forked_process_reads_and_so_does_its_parent(folder, server):
     script = """
     import os, sys
     import zaro
-    arrays = [zaro.open(f"{where}/{name}", "g/x") for where in sys.argv[1:] for name in ("store", "refs.json", "refs.parquet")]
+    names = ("store", "refs.json", "refs.parquet")
+    arrays = [zaro.open(f"{where}/{name}", "g/x") for where in sys.argv[1:] for name in names]
     want = int(arrays[0][...].sum())
     for array in arrays:
         assert int(array[...].sum()) == want
@@ -132,7 +139,8 @@ def test_the_interpreter_ends_while_threads_read(folder, server, daemon, how):
     script = f"""
     import sys, threading, time
     import zaro
-    arrays = [zaro.open(f"{{where}}/{{name}}", "g/x") for where in sys.argv[1:] for name in ("store", "refs.json", "refs.parquet")]
+    names = ("store", "refs.json", "refs.parquet")
+    arrays = [zaro.open(f"{{where}}/{{name}}", "g/x") for where in sys.argv[1:] for name in names]
     until = time.monotonic() + 0.6
     def read(array):
         while {daemon} or time.monotonic() < until:

@@ -23,7 +23,7 @@ KERNELS = sorted(SOURCE.rglob("*.pyx"))
 
 INNER = {
     "Outside": "an expression outside the grammar; `Templates` turns it into a TemplateError",
-    "Unfit": "a node that a convention cannot use; the next place is tried, then an XGroupReferenceError tells all",
+    "Unfit": "a node that a convention cannot use; the next is tried, then an XGroupReferenceError tells all",
     "ValuesError": "explicit values of a convention; becomes an XGroupError that names the place",
     "PointerError": "a JSON pointer; becomes an XGroupPathError",
     "Passing": "a failure that another attempt may better; `attempts` turns the last one into a StoreError",
@@ -47,22 +47,30 @@ AT_THE_DOORS = {
     "conventions/registry.py": {"TypeError": "a caller's argument", "ValueError": "a caller's argument"},
     "detect.py": {"TypeError": "a caller's argument"},
     "fsspec/documents.py": {"ValueError": "as fsspec has it"},
-    "fsspec/filesystem.py": {
-        name: "as fsspec has it"
-        for name in ("FileExistsError", "FileNotFoundError", "NotImplementedError", "TypeError", "ValueError")
-    },
+    "fsspec/filesystem.py": dict.fromkeys(
+        ("FileExistsError", "FileNotFoundError", "NotImplementedError", "TypeError", "ValueError"),
+        "as fsspec has it",
+    ),
     "fsspec/keys.py": {"FileNotFoundError": "as fsspec has it", "ZeroDivisionError": "as fsspec has it"},
     "fsspec/lazy.py": {"KeyError": "as fsspec has it"},
     "fsspec/targets.py": {"ValueError": "as fsspec has it"},
-    "hierarchy.py": {"TypeError": "len() of a scalar, as NumPy has it", "ValueError": "NumPy's protocol of __array__"},
+    "hierarchy.py": {
+        "TypeError": "len() of a scalar, as NumPy has it",
+        "ValueError": "NumPy's protocol of __array__",
+    },
     "options.py": {"TypeError": "a caller's argument", "ValueError": "a caller's argument"},
     "references/expression.py": {"AssertionError": "a node that the parser never makes"},
     "references/files.py": {"NotImplementedError": "an abstract method"},
-    "references/json.py": {"TypeError": "becomes a ReferenceSetError in the next function", "ValueError": "likewise"},
+    "references/json.py": {
+        "TypeError": "becomes a ReferenceSetError in the next function",
+        "ValueError": "likewise",
+    },
     "references/parquet.py": {"IndexError": "an id that is none, as of any sequence"},
     "references/parquet_writer.py": {"ValueError": "a caller's argument"},
     "references/set.py": {
-        "TypeError": "a caller's argument", "ValueError": "a caller's argument", "IndexError": "ids that are none",
+        "TypeError": "a caller's argument",
+        "ValueError": "a caller's argument",
+        "IndexError": "ids that are none",
     },
     "references/sources.py": {"OSError": "becomes a StoreError in `open_document`"},
     "scan/codecs.py": {"NotImplementedError": "numcodecs' protocol", "ValueError": "numcodecs' protocol"},
@@ -76,14 +84,20 @@ AT_THE_DOORS = {
     "stores/loop.py": {"RuntimeError": "a blocking read inside of zaro's own event loop"},
     "zarr/ranges.py": {"ValueError": "as zarr-python has it"},
     "zarr/store.py": {"ValueError": "as zarr-python has it", "FileNotFoundError": "as zarr-python has it"},
-}  # fmt: skip
+}
 """Builtin exceptions by module, and why they are none of zaro's tree."""
 
 RAISED_BY_WRAPPERS = {
-    "BufferError", "FileNotFoundError", "IndexError", "KeyError", "MemoryError", "NotImplementedError", "TypeError",
+    "BufferError",
+    "FileNotFoundError",
+    "IndexError",
+    "KeyError",
+    "MemoryError",
+    "NotImplementedError",
+    "TypeError",
     "ValueError",
-}  # fmt: skip
-"""A wrapper of a kernel raises these for shapes and sizes that Python hands it, and tree errors for values."""
+}
+"""A wrapper of a kernel raises these for shapes that Python hands it, and errors of the tree for values."""
 
 
 def makers():
@@ -108,9 +122,7 @@ def raised(path):
             continue
         called = isinstance(node.exc, ast.Call)
         name = ast.unparse(node.exc.func if called else node.exc).rpartition(".")[2]
-        if name.lstrip("_")[0].isupper():
-            yield node.lineno, name
-        elif called:
+        if name.lstrip("_")[0].isupper() or called:
             yield node.lineno, name
 
 

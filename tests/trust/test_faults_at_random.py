@@ -26,16 +26,39 @@ TIMEOUT = 1.0
 X = np.random.default_rng(7).integers(0, 2**31, (60, 80)).astype("<i4")
 CHUNKS = (10, 16)
 ARRAY = {
-    "zarr_format": 2, "shape": list(X.shape), "chunks": list(CHUNKS), "dtype": "<i4", "compressor": None,
-    "filters": None, "order": "C", "fill_value": -1,
-}  # fmt: skip
+    "zarr_format": 2,
+    "shape": list(X.shape),
+    "chunks": list(CHUNKS),
+    "dtype": "<i4",
+    "compressor": None,
+    "filters": None,
+    "order": "C",
+    "fill_value": -1,
+}
 
 FAULTS = [
-    "ignored", ("shifted", 1), ("shifted", 64), ("short", 4), ("short", 640), ("long", 4), ("reset", 0), ("reset", 300),
-    "login", ("chunked", 100), ("silence", 0.05), ("silence", 3.0), ("drip", 0.3), ("garbage", b"SSH-2.0-x\r\n"), "multipart",
-    ("unranged", None), ("unranged", "bytes 0-0/1"), ("redirect", "file:///etc/passwd"), ("promise", 2**50), ("headers", 200),
+    "ignored",
+    ("shifted", 1),
+    ("shifted", 64),
+    ("short", 4),
+    ("short", 640),
+    ("long", 4),
+    ("reset", 0),
+    ("reset", 300),
+    "login",
+    ("chunked", 100),
+    ("silence", 0.05),
+    ("silence", 3.0),
+    ("drip", 0.3),
+    ("garbage", b"SSH-2.0-x\r\n"),
+    "multipart",
+    ("unranged", None),
+    ("unranged", "bytes 0-0/1"),
+    ("redirect", "file:///etc/passwd"),
+    ("promise", 2**50),
+    ("headers", 200),
     *[("status", status) for status in (400, 401, 403, 404, 416, 429, 500, 502, 503, 504)],
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")

@@ -128,7 +128,7 @@ def as_bytes(value: Any, name: str, nbytes: int | None) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True)
 class SizedStep:
-    """A step in its place in a chain, where the size of what leaves it may be known, or what it is at most."""
+    """A step in its place in a chain, where the size of what leaves it is known, or what it is at most."""
 
     step: BytesStep
     nbytes: int | None

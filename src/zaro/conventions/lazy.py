@@ -47,7 +47,8 @@ class OffsetBounds(_Computed):
 
     def _read(self, key: tuple[Any, ...]) -> NDArray[np.float64]:
         values = np.asarray(self.values[key[:-1]].values, np.float64)
-        found: NDArray[np.float64] = np.add.outer(values, self.offsets[key[-1]])
+        with np.errstate(over="ignore", invalid="ignore"):  # a file may say anything
+            found: NDArray[np.float64] = np.add.outer(values, self.offsets[key[-1]])
         return found
 
 
@@ -87,8 +88,9 @@ class AffineGrid(_Computed):
 
     def _read(self, key: tuple[Any, ...]) -> NDArray[np.float64]:
         rows, columns = (np.arange(n, dtype=np.float64)[k] for n, k in zip(self.shape, key, strict=True))
-        found: NDArray[np.float64] = np.add.outer(self.row * rows, self.column * columns)
-        return found + self.start
+        with np.errstate(over="ignore", invalid="ignore"):  # a file may say anything
+            found: NDArray[np.float64] = np.add.outer(self.row * rows, self.column * columns) + self.start
+        return found
 
 
 def offset_bounds(dims: tuple[str, ...], values: Variable, offsets: tuple[float, float]) -> Variable:

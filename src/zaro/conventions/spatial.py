@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from zaro.conventions.base import ConventionHandler, declared, identifier, tell
 from zaro.conventions.nodes import ArrayNode, GroupNode, Node, join
-from zaro.conventions.values import ValuesError, counted, numbers, spell
+from zaro.conventions.values import ValuesError, counted, numbers, scaled, spell
 from zaro.errors import XGroupError
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _coordinates(array: ArrayNode, settings: _Settings) -> dict[str, Variable]:
 
 def _centres(start: float, step: float, half: float, n: int) -> Any:
     """`start + step * (i + half)`, in this order of operations, so that round numbers stay round."""
-    return start + step * counted(half, 1.0, n)
+    return scaled(start, step, counted(half, 1.0, n))
 
 
 def _dimensions(array: ArrayNode, settings: _Settings) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ValuesError", "counted", "is_number", "listed", "numbers", "ordinal", "spell"]
+__all__ = ["ValuesError", "counted", "is_number", "listed", "numbers", "ordinal", "scaled", "spell"]
 
 _LONGEST = 2**28  # values along one dimension that are computed at once: 2 GiB
 
@@ -48,7 +48,16 @@ def numbers(value: object, count: int) -> list[float]:
 
 def counted(start: float, step: float, n: int) -> NDArray[np.float64]:
     """`start + i * step` for i from 0 to n - 1."""
-    return start + _upto(n).astype(np.float64) * step
+    return scaled(start, step, _upto(n).astype(np.float64))
+
+
+def scaled(start: float, step: float, index: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`start + index * step`, which must be numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = start + index * step
+    if not np.isfinite(found[-1:]).all():
+        raise ValuesError(f"start {start} and increment {step} lead past the largest number")
+    return found
 
 
 def ordinal(n: int) -> NDArray[np.int64]:

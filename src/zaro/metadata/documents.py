@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from zaro.collector import still
 from zaro.errors import MetadataError, UnsupportedError
 
 __all__ = ["Document", "DocumentSource", "spell"]
@@ -15,6 +16,7 @@ DocumentSource = bytes | bytearray | memoryview | str | Mapping[str, Any]
 """A document as a store or reference set holds it: JSON text, or the object already parsed."""
 
 _LONGEST = 60  # characters of a found value that a message quotes
+_LONG = 1 << 16  # characters of a document
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def _load(name: str, source: bytes | bytearray | memoryview | str) -> Any:
     except UnicodeDecodeError as err:
         raise MetadataError(name, "", f"byte {err.start} is not UTF-8, expected JSON text") from None
     try:
-        return json.loads(text.removeprefix("\ufeff"))
+        return _parse(text.removeprefix("\ufeff"))
     except RecursionError:
         raise MetadataError(name, "", "nests too deeply to be read") from None
     except json.JSONDecodeError as err:
@@ -82,6 +84,13 @@ def _load(name: str, source: bytes | bytearray | memoryview | str) -> Any:
         raise MetadataError(name, "", f"is not JSON: {err.msg} ({place})") from None
     except ValueError:  # Python refuses to read integers of thousands of digits
         raise MetadataError(name, "", "holds a number that is too long to be read") from None
+
+
+def _parse(text: str) -> Any:
+    if len(text) < _LONG:
+        return json.loads(text)
+    with still():
+        return json.loads(text)
 
 
 def _cut(text: str) -> str:

@@ -19,7 +19,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,14 +34,12 @@ from zaro.references.files import FileTable, is_local, is_relative, local_path
 from zaro.references.fingerprint import MEMBER, written
 from zaro.references.json import read_mapping
 from zaro.references.layout import join_path
-from zaro.references.partition import Partition, open_partition, read_rows
+from zaro.references.partition import OpenPartition, Partition, open_partition, read_rows
 from zaro.references.table import ABSENT, INLINE, WHOLE, EmptyTable, Ids, Located
 from zaro.stores.local import read_span
 from zaro.stores.remote import FsspecStore
 
 if TYPE_CHECKING:
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
-
     from zaro.references.set import References
 
 __all__ = [
@@ -168,10 +166,10 @@ class ParquetSet:
         """Give the row groups of a partition that hold `rows`; each is loaded once, however many ask."""
         known = self._known.get((path, record)) or self._known.setdefault((path, record), _Known())
         with known.lock:
-            file: pq.ParquetFile | None = None
+            file: OpenPartition | None = None
             if known.bounds is None:
                 file = self._open(path, record, need)
-                known.bounds = _bounds(file)
+                known.bounds = self._checked(_bounds(file), file, path, record, need)
             bounds, found = known.bounds, []
             if len(bounds) == 1:
                 return []
@@ -200,13 +198,22 @@ class ParquetSet:
         for known in self._known.values():
             known.lock = threading.Lock()
 
-    def _open(self, path: str, record: int, need: int) -> pq.ParquetFile | None:
+    def _checked(
+        self, bounds: list[int], file: OpenPartition | None, path: str, record: int, need: int
+    ) -> list[int]:
+        """Row groups as the footer has them, which may contradict what it says of the whole."""
+        if file is not None and (bounds[-1] < need or any(b < a for a, b in pairwise(bounds))):
+            reason = f"has row groups that end at rows {bounds[1:8]}, expected {need} rows in all"
+            raise ReferenceSetError(self.document, partition_key(path, record), reason)
+        return bounds
+
+    def _open(self, path: str, record: int, need: int) -> OpenPartition | None:
         key = partition_key(path, record)
         data = self.fetch(key)
         return None if data is None else open_partition(data, self.document, key, need, self.record_size)
 
     def _read(
-        self, file: pq.ParquetFile | None, path: str, record: int, need: int, group: int, bounds: list[int]
+        self, file: OpenPartition | None, path: str, record: int, need: int, group: int, bounds: list[int]
     ) -> Partition:
         key = partition_key(path, record)
         if _bounds(file) != bounds:
@@ -218,7 +225,7 @@ class ParquetSet:
         return piece
 
 
-def _bounds(file: pq.ParquetFile | None) -> list[int]:
+def _bounds(file: OpenPartition | None) -> list[int]:
     metadata = file.metadata if file is not None else None
     sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)] if metadata else []
     return [0, *accumulate(sizes)]

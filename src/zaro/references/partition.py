@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from zaro import config
 from zaro.errors import ReferenceSetError
+from zaro.references.pages import sizes_of_group
 from zaro.references.table import ABSENT, INLINE, WHOLE, Ids
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-__all__ = ["BASE64", "Partition", "open_partition", "read_rows"]
+__all__ = ["BASE64", "OpenPartition", "Partition", "open_partition", "read_rows"]
 
 _ROWS_AT_LEAST = 1 << 18  # so many are read in one go, needed or not
 COLUMNS = ("path", "offset", "size", "raw")
@@ -65,7 +66,20 @@ class _Place:
         return ReferenceSetError(self.document, self.key if row is None else f"{self.key}, row {row}", reason)
 
 
-def open_partition(data: Any, document: str, key: str, need: int, most: int) -> pq.ParquetFile:
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenPartition:
+    """A partition as pyarrow reads it, and its bytes."""
+
+    file: pq.ParquetFile
+    data: memoryview
+
+    @property
+    def metadata(self) -> pq.FileMetaData:
+        """Its footer."""
+        return self.file.metadata
+
+
+def open_partition(data: Any, document: str, key: str, need: int, most: int) -> OpenPartition:
     """Open the bytes of a partition, and check that it is one.
 
     Parameters
@@ -103,17 +117,22 @@ def open_partition(data: Any, document: str, key: str, need: int, most: int) -> 
     groups = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
     if sum(groups) != rows or min(groups, default=0) < 0:
         raise place.error(f"has {rows} rows, but its row groups {groups[:8]}")
-    return file
+    return OpenPartition(file, memoryview(data).cast("B"))
 
 
 def read_rows(
-    file: pq.ParquetFile, group: int, rows: int, document: str, key: str, file_ids: Callable[[list[str]], Ids]
+    opened: OpenPartition,
+    group: int,
+    rows: int,
+    document: str,
+    key: str,
+    file_ids: Callable[[list[str]], Ids],
 ) -> Partition:
     """Read one row group, or the first rows of it.
 
     Parameters
     ----------
-    file
+    opened
         As `open_partition` gave it.
     group : int
         Number of the row group.
@@ -130,9 +149,10 @@ def read_rows(
     import pyarrow as pa
 
     place = _Place(document, key)
+    file = opened.file
     wanted = [name for name in file.schema_arrow.names if name in COLUMNS]
     try:
-        _refuse_bombs(file.metadata.row_group(group), rows, place)
+        _refuse_bombs(opened.data, group, rows, place)
         table = _first_rows(file, group, rows, wanted)
         columns = {name: _one_array(table.column(name)) for name in wanted}
         file_id, unnamed = _file_ids(columns.get("path"), table.num_rows, place, file_ids)
@@ -149,13 +169,9 @@ def read_rows(
     return Partition(file_id, offset, length, held.inline)
 
 
-def _refuse_bombs(group: Any, rows: int, place: _Place) -> None:
+def _refuse_bombs(data: memoryview, group: int, rows: int, place: _Place) -> None:
     """Refuse columns that unpack to far more than is stored of them."""
-    columns = [group.column(k) for k in range(group.num_columns)]
-    packed, unpacked = (
-        sum(max(getattr(column, name), 0) for column in columns)
-        for name in ("total_compressed_size", "total_uncompressed_size")
-    )
+    packed, unpacked = sizes_of_group(data, group)
     if unpacked > config.PARTITION_PAGES + config.PARTITION_RATIO * packed + 64 * rows:
         reason = f"{packed} bytes promise {unpacked}, for {rows} rows; see zaro.config.PARTITION_RATIO"
         raise place.error(f"unpacks to far more than is stored: {reason}")

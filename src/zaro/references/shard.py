@@ -104,13 +104,13 @@ class ShardTable:
         shard, within = self.place(ids)
         touched, row = np.unique(shard, return_inverse=True)
         outer = self.shards.locate(touched)
-        offset, length = self._spans(touched, outer, row, within)
-        empty = (offset == _EMPTY) & (length == _EMPTY)
+        first, nbytes = self._spans(touched, outer, row, within)
+        empty = (first == _EMPTY) & (nbytes == _EMPTY)
         begin = outer.offset[row]
-        self._check(ids, offset, length, empty, outer, row)
-        at, nbytes = (np.where(empty, 0, column).astype(np.int64) for column in (offset, length))
+        self._check(ids, first, nbytes, empty, outer, row)
+        at, length = (np.where(empty, 0, column).astype(np.int64) for column in (first, nbytes))
         file_id = np.where(empty, np.int32(ABSENT), outer.file_id[row]).astype(np.int32)
-        return Located(file_id, begin + at, nbytes, outer.files, outer.inline, outer.store)
+        return Located(file_id, begin + at, length, outer.files, outer.inline, outer.store)
 
     def listed(self) -> NDArray[np.int64]:
         """Ids of the chunks that exist, ascending; reads the index of every shard."""
@@ -146,7 +146,7 @@ class ShardTable:
     def _spans(
         self, touched: NDArray[np.int64], outer: Located, row: NDArray[np.intp], within: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Offset and length of chunk `within[k]` of shard `touched[row[k]]`; few indices in memory at a time."""
+        """Offset and length of chunk `within[k]` of shard `touched[row[k]]`; few indices at a time."""
         at_once = max(1, config.SHARD_INDEX // (16 * math.prod(self.per_shard)))
         if len(touched) <= at_once:
             spans = self._indices(touched, outer)
@@ -276,8 +276,9 @@ def open_shards(
         raise doc.bad("index_location", where, '"start" or "end"')
     per_shard = tuple(size // n for size, n in zip(metadata.chunks, inner, strict=True))
     if 16 * math.prod(per_shard) > config.SHARD_INDEX:
-        reason = f"makes an index of {16 * math.prod(per_shard)} bytes for each shard, expected {config.SHARD_INDEX}"
-        raise MetadataError(doc.name, "chunk_shape", f"{reason} at most; see zaro.config.SHARD_INDEX")
+        reason = f"makes an index of {16 * math.prod(per_shard)} bytes for each shard"
+        expected = f"expected {config.SHARD_INDEX} at most; see zaro.config.SHARD_INDEX"
+        raise MetadataError(doc.name, "chunk_shape", f"{reason}, {expected}")
     nbytes, decode = _index_decoder(doc, per_shard)
     found = replace(metadata, chunks=tuple(inner), codecs=codec_list(doc))
     table = ShardTable(shards, metadata.grid, found.grid, per_shard, where, nbytes, decode, read)

@@ -91,8 +91,8 @@ class Unpacked(io.RawIOBase):
         got = int(self._text.readinto(room))  # type: ignore[attr-defined]
         self._left -= got
         if self._left < 0:
-            reason = f"unpacks to far more than its {self._nbytes} bytes let expect; see zaro.config.DOCUMENT_RATIO"
-            raise ReferenceSetError(self._name, "", reason)
+            reason = f"unpacks to far more than its {self._nbytes} bytes let expect"
+            raise ReferenceSetError(self._name, "", f"{reason}; see zaro.config.DOCUMENT_RATIO")
         return got
 
 

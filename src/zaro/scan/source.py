@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import io
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from zaro.collector import still
 from zaro.errors import StoreError, StoreNotFoundError
 from zaro.references.files import is_local, local_path
 from zaro.stores import loop
@@ -156,7 +155,9 @@ class RemoteFile(io.RawIOBase):
             (self.place, r.start * BLOCK, min(r.stop * BLOCK, self.nbytes) - r.start * BLOCK) for r in runs
         ]
         self.requests += len(spans)
-        with _no_collector():
+        # h5py calls us under its lock, and needs that lock to free an object: were a thread that fetches
+        # to collect one that somebody left in a cycle, the two would wait for each other for ever
+        with still():
             found = read_parts(spans, self.timeout) if spans else []
         for run, data in zip(runs, found, strict=True):
             if isinstance(data, Exception):
@@ -202,22 +203,6 @@ def children(node: bytes, nbytes: int) -> list[int]:
         if len(set(found)) == used and min(found) > 0 and max(found) < nbytes:
             return found
     return []
-
-
-@contextmanager
-def _no_collector() -> Iterator[None]:
-    """Keep the garbage collector still while HDF5 waits for bytes.
-
-    h5py calls us under its lock, and needs that lock to free an object. Were a thread that fetches to collect
-    one that somebody left in a cycle, the two would wait for each other for ever.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 async def _beginning(place: Place, timeout: float) -> tuple[int, Bytes]:

@@ -24,7 +24,10 @@ PIECE = 4 << 20
 
 
 async def read_all(
-    parts: Sequence[tuple[Place, int, int | None]], timeout: float, most: int, untold: int | None = None
+    parts: Sequence[tuple[Place, int, int | None]],
+    timeout: float,
+    most: int | None = None,
+    untold: int | None = None,
 ) -> list[Bytes | StoreError | FileNotFoundError]:
     """Read a few spans at the same time; errors stand in the places of their results."""
     gate = asyncio.Semaphore(config.REQUESTS_UNDER_WAY)

@@ -284,15 +284,17 @@ async def listing(place: Place, timeout: float) -> set[str]:
         There is nothing, or it is no folder.
     StoreError
     """
-    fs = place.fs
+    fs, path = place.fs, place.path
+    if path.startswith(("http://", "https://")) and "?" not in path:
+        path = f"{path.rstrip('/')}/"  # without it a server sends us there, which costs a request
 
     async def once() -> list[str]:
         try:
-            fs.invalidate_cache(place.path)
+            fs.invalidate_cache(path)
             if fs.async_impl and getattr(fs, "asynchronous", False):
-                found = await fs._ls(place.path, detail=False)
+                found = await fs._ls(path, detail=False)
             else:
-                found = await in_thread(fs.ls, place.path, False)
+                found = await in_thread(fs.ls, path, False)
         except NotADirectoryError as err:
             raise FileNotFoundError(place.url) from err
         except NotImplementedError as err:
@@ -300,7 +302,7 @@ async def listing(place: Place, timeout: float) -> set[str]:
         return [str(name) for name in found]
 
     names = await attempts(once, place.url, timeout)
-    here = place.path.strip("/")
+    here = path.strip("/")
     last = {unquote(name.rstrip("/").rpartition("/")[2]) for name in names if name.strip("/") != here}
     return {name for name in last if name and "?" not in name and name not in (".", "..")}
 

@@ -15,7 +15,8 @@ from zaro.stores.base import Bytes, Place, is_document
 
 __all__ = ["FsspecStore", "read_parts", "read_url"]
 
-DOCUMENT_NAMES = ("zarr.json", ".zarray", ".zgroup", ".zattrs")
+_NEW, _OLD = ("zarr.json",), (".zarray", ".zgroup", ".zattrs")
+DOCUMENT_NAMES = (*_NEW, *_OLD)
 """Metadata documents that a folder may hold."""
 
 Part = tuple[Place, int, int | None]
@@ -129,16 +130,20 @@ class FsspecStore:
 
     def load(self, folders: Sequence[str]) -> None:
         """Read the metadata documents of some folders, all at the same time."""
-        keys = [
-            (folder, name)
-            for folder in folders
-            for name in (*DOCUMENT_NAMES, *([] if folder else [".zmetadata"]))
-        ]
+        keys = [(folder, name) for folder in folders for name in self._may_lie_in(folder)]
         found = self.try_parts([(f"{folder}/{name}" if folder else name, 0, None) for folder, name in keys])
         fresh: dict[str, dict[str, Bytes | StoreError | None]] = {folder: {} for folder in folders}
         for (folder, name), one in zip(keys, found, strict=True):
             fresh[folder][name] = one
         self._documents |= fresh
+
+    def _may_lie_in(self, folder: str) -> Sequence[str]:
+        """Names of documents; those below a root that is known have its version."""
+        if not folder:
+            return *DOCUMENT_NAMES, ".zmetadata"
+        root = self._documents.get("", {})
+        is_new, is_old = (any(_is_bytes(root.get(name)) for name in names) for names in (_NEW, _OLD))
+        return DOCUMENT_NAMES if is_new == is_old else _NEW if is_new else _OLD
 
     def start_of_root(self, nbytes: int) -> Bytes:
         """The first bytes of what lies at the address itself; none where it is no file."""
