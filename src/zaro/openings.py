@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import threading
 import weakref
 import zlib
@@ -87,7 +88,7 @@ def state_of(path: str) -> str:
         with contextlib.suppress(OSError):
             status = os.stat(each)
             facts.append(f"{status.st_size}.{status.st_mtime_ns}")
-            if status.st_size <= _SMALL:
+            if stat.S_ISREG(status.st_mode) and status.st_size <= _SMALL:  # to open a pipe is to wait
                 with open(each, "rb") as file:
                     facts.append(crc_of([file.read(_SMALL)]))
     return "-".join(facts)
