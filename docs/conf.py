@@ -13,6 +13,7 @@ import sys
 import tempfile
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from zaro import demo
 
@@ -76,3 +77,15 @@ os.environ["ZARO_DOCS"] = str(Path(__file__).parent)
 os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
 os.environ["TTY_COMPATIBLE"] = "0"  # commands draw no progress bars into pages
 os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
+
+
+def _drop_text_of_modules(
+    _app: Any, what: str, _name: str, _object: Any, _options: Any, lines: list[str]
+) -> None:
+    if what == "module":  # it is Markdown, and the page around it says the same
+        lines.clear()
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-process-docstring", _drop_text_of_modules, priority=1)

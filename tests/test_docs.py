@@ -40,8 +40,8 @@ def record(name):
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_the_api_reference_describes_every_public_name(name):
-    known = {name, f"zaro.errors.{name.removeprefix('zaro.')}"}
-    assert any(re.search(rf":: {re.escape(each)}\b", API) for each in known)
+    whole = ".. automodule:: zaro.errors\n   :members:" in API
+    assert re.search(rf":: {re.escape(name)}\b", API) or (whole and named(name).__module__ == "zaro.errors")
 
 
 @pytest.mark.parametrize("name", PUBLIC)

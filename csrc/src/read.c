@@ -131,19 +131,28 @@ static bool spell_key(const zaro_where *where, size_t rank, const int64_t *index
     return true;
 }
 
-/* Never blocks on a FIFO, never leaks into a child. Only files: a device has no end. */
-static int open_file(int root, const char *path) {
-    struct stat facts;
+/* Never blocks on a FIFO, never leaks into a child. */
+static int open_any(int root, const char *path) {
     int fd;
     do
         fd = openat(root, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     while (fd < 0 && errno == EINTR);
-    if (fd >= 0 && (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))) {
-        close(fd);
-        errno = S_ISDIR(facts.st_mode) ? EISDIR : ENODEV;
-        return -1;
-    }
     return fd;
+}
+
+/* Open a file and nothing else. Chunks by key go without this question, which costs as much as a small read:
+ * folders and pipes refuse to be read at a position, and a device without end is longer than any chunk. */
+static int open_file(int root, const char *path) {
+    struct stat facts;
+    int fd = open_any(root, path);
+    if (fd < 0)
+        return fd;
+    int code = fstat(fd, &facts) != 0 ? errno : S_ISREG(facts.st_mode) ? 0 : S_ISDIR(facts.st_mode) ? EISDIR : ENODEV;
+    if (code == 0)
+        return fd;
+    close(fd);
+    errno = code;
+    return -1;
 }
 
 /* A link that leads nowhere is broken, not absent: the file's own, or that of a folder above it. */
@@ -167,7 +176,7 @@ static zaro_status find_key(const zaro_read *read, size_t task, stored *out, int
     zaro_read_index(read, task, index);
     if (!spell_key(&read->where, read->rank, index, key))
         return ZARO_RANGE;
-    *out = (stored){NULL, open_file(read->where.root, key), true, 0, -1};
+    *out = (stored){NULL, open_any(read->where.root, key), true, 0, -1};
     if (out->fd >= 0)
         return ZARO_OK;
     *code = errno;
@@ -239,7 +248,7 @@ static zaro_status fetch_into(int fd, int64_t offset, uint8_t *to, size_t n, uin
         if (here < 0 && errno == EINTR)
             continue;
         if (here < 0) {
-            *code = errno;
+            *code = errno == ESPIPE ? ENODEV : errno;
             return ZARO_IO;
         }
         *got += (size_t)here;

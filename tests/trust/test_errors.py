@@ -58,6 +58,7 @@ AT_THE_DOORS = {
         "TypeError": "len() of a scalar, as NumPy has it",
         "ValueError": "NumPy's protocol of __array__",
     },
+    "metadata/grid.py": {"IndexError": "a chunk that is none, as of any sequence"},
     "options.py": {"TypeError": "a caller's argument", "ValueError": "a caller's argument"},
     "references/expression.py": {"AssertionError": "a node that the parser never makes"},
     "references/files.py": {"NotImplementedError": "an abstract method"},
@@ -66,6 +67,7 @@ AT_THE_DOORS = {
         "ValueError": "likewise",
     },
     "references/parquet.py": {"IndexError": "an id that is none, as of any sequence"},
+    "references/pages.py": {"ValueError": "becomes a ReferenceSetError in the caller"},
     "references/parquet_writer.py": {"ValueError": "a caller's argument"},
     "references/set.py": {
         "TypeError": "a caller's argument",
@@ -82,6 +84,7 @@ AT_THE_DOORS = {
     "stores/filesystems.py": {"FileNotFoundError": "absent: the caller knows whether that is an error"},
     "stores/http.py": {"FileNotFoundError": "absent: the caller knows whether that is an error"},
     "stores/loop.py": {"RuntimeError": "a blocking read inside of zaro's own event loop"},
+    "xarray.py": {"ValueError": "a caller's argument"},
     "zarr/ranges.py": {"ValueError": "as zarr-python has it"},
     "zarr/store.py": {"ValueError": "as zarr-python has it", "FileNotFoundError": "as zarr-python has it"},
 }
