@@ -183,6 +183,9 @@ class CombineError(ZaroError, ValueError):
 class PlotError(ZaroError, ValueError):
     """A picture cannot be drawn: the message says why."""
 
+    def __str__(self) -> str:
+        return _cut(super().__str__())
+
 
 class SelectionError(ZaroError, IndexError):
     """A selection does not fit the array: the message says which dimension and why."""

@@ -158,7 +158,7 @@ def test_a_page_holds_everything_and_reaches_for_nothing(tmp_path):
     assert not re.search(r"url\(", target.read_text())
     words = " ".join(page.words)
     assert NASTY in words
-    for fact in ("6 x 6", "36", "18", "100 B", "compact generator"):
+    for fact in ("6 x 6", "36", "18", "100 B", "compact generator", "f0.bin", "whole.bin"):
         assert fact in words
 
 

@@ -160,7 +160,7 @@ def test_groups_that_do_not_fit_are_joined_at_once_and_told_by_file(tmp_path, mo
 def test_a_dask_cluster_scans_as_well(year, tmp_path):
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
         target = str(tmp_path / "refs.json")
         command = ["scan", str(tmp_path / "day_*.nc"), "--concat", "time", "-o", target]
         assert main([*command, "--dask", cluster.scheduler_address]) == 0

@@ -142,19 +142,17 @@ IMAGES = {
 }
 
 
-@pytest.mark.parametrize("how", [*HOW, "lzw", "jpeg"])
+@pytest.mark.parametrize("how", [*sorted(HOW.keys() - {"lzma"}), "lzw", "jpeg"])
 def test_kerchunks_document_reads_through_ours_and_ours_through_kerchunk(tmp_path, how):
     from kerchunk.tiff import tiff_to_zarr
 
-    settings = HOW.get(how) or {"compression": how, "tile": (32, 16)}
+    settings = HOW.get(how, {"compression": how, "tile": (32, 16)})
     if how in ("lzw", "jpeg"):
         pytest.importorskip("imagecodecs")
     values = (GREY[:96, :80] % 256).astype("u1")
     file = tmp_path / "f.tif"
     # without notes of its own on the shape, which kerchunk stumbles over
-    tifffile.imwrite(
-        file, values, metadata=None, **({"rowsperstrip": 8} if how == "plain" else {}), **settings
-    )
+    tifffile.imwrite(file, values, metadata=None, **settings)
     expected = tifffile.imread(file)
     document = tiff_to_zarr(str(file))
     np.testing.assert_array_equal(zaro.open(document)[...], expected)

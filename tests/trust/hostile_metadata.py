@@ -147,7 +147,7 @@ for codec in (
     {"id": "../../evil"},
     {"id": "os.system"},
     {"id": ""},
-    {"id": "imagecodecs_jpeg"},
+    {"id": "imagecodecs_nosuch"},
 ):
     v2(f"the codec {codec['id']!r}", compressor=codec)
 for member, value in (

@@ -58,6 +58,7 @@ AT_THE_DOORS = {
         "TypeError": "len() of a scalar, as NumPy has it",
         "ValueError": "NumPy's protocol of __array__",
     },
+    "metadata/grid.py": {"IndexError": "a chunk that is none, as of any sequence"},
     "options.py": {"TypeError": "a caller's argument", "ValueError": "a caller's argument"},
     "references/expression.py": {"AssertionError": "a node that the parser never makes"},
     "references/files.py": {"NotImplementedError": "an abstract method"},
@@ -65,7 +66,6 @@ AT_THE_DOORS = {
         "TypeError": "becomes a ReferenceSetError in the next function",
         "ValueError": "likewise",
     },
-    "metadata/grid.py": {"IndexError": "an index that is none, as of any sequence"},
     "references/pages.py": {"ValueError": "becomes a ReferenceSetError in `read_rows`"},
     "references/parquet.py": {"IndexError": "an id that is none, as of any sequence"},
     "references/parquet_writer.py": {"ValueError": "a caller's argument"},
@@ -77,8 +77,8 @@ AT_THE_DOORS = {
     "references/sources.py": {"OSError": "becomes a StoreError in `open_document`"},
     "scan/codecs.py": {"NotImplementedError": "numcodecs' protocol", "ValueError": "numcodecs' protocol"},
     "scan/combine.py": {"ValueError": "a caller's argument"},
-    "scan/hdf5_chunks.py": {"OSError": "becomes a ScanError in the caller"},
     "scan/hdf5_codec.py": {"ValueError": "numcodecs' protocol"},
+    "scan/hdf5_chunks.py": {"OSError": "becomes a ScanError in the caller"},
     "scan/hdf5_filters.py": {"ValueError": "becomes the filter's reason"},
     "scan/members.py": {"ValueError": "becomes a ScanError in the caller"},
     "stores/filesystems.py": {"FileNotFoundError": "absent: the caller knows whether that is an error"},
@@ -153,6 +153,7 @@ def test_wrappers_of_kernels_raise_what_is_agreed(path):
 LONG = "a" * 10**6
 OF_THE_CALLER = {"PlotError", "SelectionError", "ZaroError"}
 MADE = {
+    "ChangedError": lambda text: errors.ChangedError(text, "etag", text, text),
     "ChunkError": lambda text: errors.ChunkError(text, node=text, key="0.1", file=text, offset=3, length=4),
     "MissingChunkError": lambda text: errors.MissingChunkError(text, node=text, key="0.1"),
     "CorruptChunkError": lambda text: errors.CorruptChunkError(text, node=text, key="0.1", file=text),
@@ -161,7 +162,6 @@ MADE = {
     "StoreError": lambda text: errors.StoreError(text, text, 3),
     "StoreForbiddenError": lambda text: errors.StoreForbiddenError(text, text, 3),
     "StoreNotFoundError": lambda text: errors.StoreNotFoundError(text, text),
-    "ChangedError": lambda text: errors.ChangedError(text, text, text, text),
     "SelectionError": errors.SelectionError,
     "ZaroError": errors.ZaroError,
 }

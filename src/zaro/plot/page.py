@@ -10,7 +10,7 @@ from typing import Any
 
 from zaro.plot import draw
 from zaro.plot.measure import ArrayLook, Look
-from zaro.plot.theme import DARK, LIGHT, Theme, drawing
+from zaro.plot.theme import DARK, LIGHT, Theme, drawing, words
 from zaro.plot.weigh import FORMS
 from zaro.report import size_of
 
@@ -154,7 +154,7 @@ def _forms(look: Look) -> str:
 def _numbers(look: Look) -> str:
     head = (
         "array", "grid", "chunks", "uniform", "unique", "whole file", "inline", "skipped", "common size",
-        "stored", "files", "requests", "requested",
+        "stored", "files", "requests", "requested", "first file", "last file",
     )  # fmt: skip
     shown = look.arrays[:_MOST_ROWS]
     table = _table(head, map(_row, shown))
@@ -172,3 +172,5 @@ def _row(one: ArrayLook) -> Iterable[str]:
     yield f"{one.files:,}"
     yield f"{one.requests:,}"
     yield size_of(one.request_bytes)
+    yield words(one.first_file)
+    yield words(one.last_file)

@@ -41,7 +41,16 @@ from zaro.stores.remote import FsspecStore
 if TYPE_CHECKING:
     from zaro.references.set import References
 
-__all__ = ["EXTRA", "HEADER", "ParquetSet", "ParquetTable", "partition_key", "read", "read_folder", "write"]
+__all__ = [
+    "EXTRA",
+    "HEADER",
+    "ParquetSet",
+    "ParquetTable",
+    "partition_key",
+    "read",
+    "read_folder",
+    "write",
+]
 
 HEADER = ".zmetadata"
 EXTRA = MEMBER
