@@ -225,7 +225,7 @@ def cluster() -> Iterator[Any]:
     with (
         dask.config.set(limits),
         distributed.LocalCluster(
-            n_workers=2, processes=True, threads_per_worker=1, dashboard_address=None, memory_limit=0
+            n_workers=2, processes=True, threads_per_worker=1, dashboard_address=":0", memory_limit=0
         ) as running,
         distributed.Client(running, timeout=60) as client,
     ):
