@@ -24,7 +24,7 @@ LEVELS = (  # from the top; `zaro` is the package's own face, with the public na
     ("references",),
     ("codecs", "metadata", "stores"),
     ("_core",),
-    ("collector", "config", "foreign", "openings", "options"),
+    ("collector", "config", "callers", "openings", "options"),
     ("errors",),
 )
 HEIGHT = {room: -level for level, rooms in enumerate(LEVELS) for room in rooms}

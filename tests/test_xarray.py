@@ -168,7 +168,7 @@ def test_kerchunks_nested_options_are_understood(archive: Path) -> None:
 
 def test_options_for_the_document_are_taken_out_of_kerchunk_s_nested_form():
     nested = {"remote_protocol": "s3", "target_protocol": "http", "target_options": {"headers": {"a": "b"}}}
-    from zaro.foreign import engine_options
+    from zaro.callers import engine_options
 
     assert engine_options(nested, {}) == {
         "remote_protocol": "s3",

@@ -26,8 +26,8 @@ from xarray.backends.zarr import FillValueCoder, ZarrArrayWrapper
 from xarray.core import indexing
 from xarray.core.utils import FrozenDict
 
+from zaro.callers import translated
 from zaro.errors import DimensionNamesError, MetadataError
-from zaro.foreign import translated
 from zaro.hierarchy import Array, Group, open_node
 from zaro.metadata import Codec
 

@@ -17,6 +17,7 @@ from xarray.backends import AbstractDataStore, BackendEntrypoint
 from xarray.conventions import decode_cf_variables
 from xarray.core.utils import FrozenDict
 
+from zaro.callers import translated
 from zaro.collector import still
 from zaro.conventions.assemble import Assembled, assemble
 from zaro.conventions.base import tell
@@ -30,7 +31,6 @@ from zaro.errors import (
     XGroupReferenceError,
     XGroupStoreError,
 )
-from zaro.foreign import translated
 from zaro.hierarchy import Array, Group, open_node
 from zaro.xarray import variable
 

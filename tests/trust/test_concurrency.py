@@ -164,8 +164,9 @@ def test_the_interpreter_ends_while_threads_read(folder, server, daemon, how):
 @pytest.mark.parametrize("fault", [("silence", 30), ("drip", 0.5)])
 def test_control_c_stops_a_read_at_once(server, name, fault):
     script = """
-    import os, sys, threading, time
+    import os, signal, sys, threading, time
     import zaro
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started us to ignore it
     array = zaro.open(sys.argv[1], "g/x", timeout=20)
     def answer():
         try:
