@@ -110,7 +110,7 @@ def test_links_of_the_readme_lead_to_pages():
         assert (ROOT / target).is_file(), target
 
 
-@pytest.mark.parametrize("name", ["peers", "scale", "archive"])
+@pytest.mark.parametrize("name", ["peers", "reads", "scale", "archive"])
 def test_records_say_where_and_with_what_they_were_made(name):
     found = record(name)
     assert all(found[fact] for fact in ("date", "commit", "machine", "system", "python"))

@@ -19,7 +19,7 @@ CLASSES = {
     if inspect.isclass(one) and issubclass(one, errors.ZaroError)
 }
 FILES = sorted(SOURCE.rglob("*.py"))
-KERNELS = sorted(SOURCE.rglob("*.pyx"))
+KERNELS = sorted((Path(__file__).parents[2] / "src" / "zaro" / "_core").glob("*.pyx"))
 
 INNER = {
     "Outside": "an expression outside the grammar; `Templates` turns it into a TemplateError",

@@ -109,8 +109,10 @@ def test_a_disk_that_is_full_at_the_last_moment_leaves_the_old_set(tmp_path, kin
 def test_a_folder_that_may_not_be_written_is_an_error(tmp_path, kind):
     path = save(made(7), tmp_path, kind)
     body = """
-import os
+import os, tempfile
 refs = test_writers.made(11)
+with tempfile.TemporaryDirectory() as elsewhere:  # all modules are loaded before they may be out of reach
+    test_writers.save(refs, Path(elsewhere), sys.argv[2])
 if os.geteuid() == 0:  # whom nothing is forbidden
     os.seteuid(65534)
 try:
