@@ -30,7 +30,7 @@ INNER = {
     "BrokenMessageError": "of a GRIB message; becomes a ScanError that names the file",
     "_NoStream": "what follows a stream; `StreamStep` turns it into a CorruptChunkError",
     "_Short": "a NetCDF file that ends early; becomes a ScanError",
-    "_UsageError": "the command's own, told in one line with the exit code of wrong usage",
+    "UsageError": "the command's own, told in one line with the exit code of wrong usage",
     "ArgumentTypeError": "argparse's, for one argument of the command",
 }
 """Exceptions that never leave the room, and what becomes of them."""
