@@ -24,7 +24,6 @@ release = version = metadata.version("zaro")
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "sphinx.ext.viewcode"]
 exclude_patterns = ["_build", "conda", "vectors"]
-suppress_warnings = ["toc.not_readable"]  # a page that another checkout lacks is no mistake
 nitpicky = False
 
 myst_enable_extensions = ["attrs_block", "colon_fence", "deflist", "html_image"]
