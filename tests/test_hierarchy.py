@@ -233,3 +233,20 @@ def test_a_field_that_is_not_there_is_named(records):
         zaro.open({".zarray": json.dumps(PLAIN)})["z"]
     with pytest.raises(zaro.errors.SelectionError, match="out has shape"):
         records.read("n", out=np.empty((4, 6), "<i4"))
+
+
+def test_tables_that_join_their_files_anew_are_read_right_and_leave_nothing_behind(tmp_path):
+    for k in range(6):
+        np.array([k], "<i4").tofile(tmp_path / str(k))
+    document = {**PLAIN, "shape": [6], "chunks": [1], "dtype": "<i4", "fill_value": -1}
+    generator = {
+        "key": "x/{{i}}",
+        "url": f"{tmp_path}/{{{{i}}}}",
+        "dimensions": {"i": {"start": 1, "stop": 3}},
+    }
+    references = {".zgroup": '{"zarr_format":2}', "x/.zarray": json.dumps(document)}
+    references |= {f"x/{k}": [f"{tmp_path}/{k}"] for k in (0, 4)}
+    array = zaro.open({"version": 1, "gen": [generator], "refs": references})["x"]
+    for _ in range(20):
+        assert [int(array[k]) for k in (1, 4, 0, 2, 5, 3)] == [1, 4, 0, 2, -1, -1]
+    assert len(array._source.paths) <= 4

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -17,6 +19,8 @@ from zaro.references.table import Table
 from zaro.stores.targets import Targets
 
 __all__ = ["Source"]
+
+_FILE_TABLES = 4  # whose paths are kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +38,9 @@ class Source:
     targets: Targets
     missing: Literal["fill", "warn", "raise"] = "fill"
     chain_for: Callable[[tuple[int, ...]], Chain] | None = None
-    paths: dict[int, PathTable] = field(default_factory=dict, repr=False)
+    paths: deque[tuple[Sequence[str], PathTable]] = field(
+        default_factory=partial(deque, maxlen=_FILE_TABLES), repr=False
+    )
 
     def key(self, chunk: int) -> str:
         """Key of one chunk below the array, for messages; an inner chunk stands behind its shard's."""
@@ -46,11 +52,17 @@ class Source:
         return encoding.key(_index(chunk, self.metadata.grid))
 
     def path_table(self, files: Sequence[str]) -> PathTable:
-        """Paths of a table's files, kept from read to read."""
-        known = self.paths.get(id(files))
-        if known is None or known.n != len(files):
-            known = self.paths[id(files)] = PathTable(len(files))
-        return known
+        """Paths of a table's files, kept from read to read for the last few file tables.
+
+        A file table is known by itself, not by its address: one that a table makes for each look-up may
+        come to lie where another one lay.
+        """
+        for of, known in tuple(self.paths):
+            if of is files and known.n == len(files):
+                return known
+        made = PathTable(len(files))
+        self.paths.append((files, made))
+        return made
 
     def chain_of(self, plan: Plan | PointsPlan, task: int) -> Chain:
         """The chain that decodes the chunk of one task."""
