@@ -132,6 +132,13 @@ def _lzma_start(members: Members) -> Callable[[], Any]:
     return start
 
 
+_SKIPPABLE, _FRAME_HEADER, _REPEATED = (
+    0x184D2A50,
+    18,
+    1,
+)  # of zstd: a magic number, most bytes, a kind of block
+
+
 @dataclass(frozen=True)
 class ZstdStep:
     """Zstandard through the `zstandard` package."""
@@ -142,13 +149,35 @@ class ZstdStep:
         """See `BytesStep.decode`."""
         import zstandard
 
-        reader = zstandard.ZstdDecompressor().stream_reader(bytes(data), read_across_frames=True)
+        stored = bytes(data)
+        reader = zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True)
         try:
+            self._check_whole(stored)
             if nbytes is None:
                 return self._all(reader, most)
             return self._fill(reader, nbytes)
         except zstandard.ZstdError as err:
             raise CorruptChunkError(f"{self.name}: {err}") from err
+
+    def _check_whole(self, stored: bytes) -> None:
+        """Refuse a stream that is cut off, which the reader takes for ended: walk its blocks (RFC 8878)."""
+        import zstandard
+
+        view, at = memoryview(stored), 0
+        while at < len(view):
+            if int.from_bytes(view[at : at + 4], "little") & ~0xF == _SKIPPABLE:
+                at += 8 + int.from_bytes(view[at + 4 : at + 8], "little")
+                continue
+            frame = view[at : at + _FRAME_HEADER]
+            checksum = 4 * zstandard.get_frame_parameters(frame).has_checksum
+            at, last = at + zstandard.frame_header_size(frame), False
+            while not last and at < len(view):
+                block = int.from_bytes(view[at : at + 3], "little")
+                last = bool(block & 1)
+                at += 3 + (1 if block >> 1 & 3 == _REPEATED else block >> 3)
+            at += checksum if last else 1
+        if at > len(view):
+            raise CorruptChunkError(f"{self.name}: the stream ends before its end")
 
     def _all(self, reader: Any, most: int | None) -> NDArray[np.uint8]:
         """Read to the end, a piece at a time: nobody knows how far that is."""
