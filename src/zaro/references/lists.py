@@ -74,8 +74,10 @@ def load(raw: bytes | bytearray | memoryview) -> Any:
         for key, value in members.items():
             if isinstance(value, str) and value in found:
                 whole = found[value]
-                is_text = isinstance(whole, memoryview) and key != "data"
-                members[key] = str(whole, "utf-8") if is_text else whole
+                if isinstance(whole, memoryview) and key != "data":
+                    members[key] = str(whole, "utf-8")
+                else:
+                    members[key] = whole
         return members
 
     return json.loads(rest, object_hook=restore if found else None)
