@@ -220,7 +220,7 @@ def store(request, folder, tmp_path):
     if request.param == "References":
         return ZaroStore(zaro.References.open(refs))
     if request.param == "Parquet":
-        from zaro.references.parquet import write
+        from zaro.references.parquet_writer import write
 
         write(zaro.References.open(refs), tmp_path / "refs.parquet", record_size=5)
         return ZaroStore(tmp_path / "refs.parquet")
