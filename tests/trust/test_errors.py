@@ -54,7 +54,7 @@ AT_THE_DOORS = {
     "fsspec/keys.py": {"FileNotFoundError": "as fsspec has it", "ZeroDivisionError": "as fsspec has it"},
     "fsspec/lazy.py": {"KeyError": "as fsspec has it"},
     "fsspec/targets.py": {"ValueError": "as fsspec has it"},
-    "hierarchy.py": {
+    "hierarchy/nodes.py": {
         "TypeError": "len() of a scalar, as NumPy has it",
         "ValueError": "NumPy's protocol of __array__",
     },
@@ -67,7 +67,7 @@ AT_THE_DOORS = {
         "ValueError": "likewise",
     },
     "references/pages.py": {"ValueError": "becomes a ReferenceSetError in `read_rows`"},
-    "references/parquet.py": {"IndexError": "an id that is none, as of any sequence"},
+    "references/parquet_table.py": {"IndexError": "an id that is none, as of any sequence"},
     "references/parquet_writer.py": {"ValueError": "a caller's argument"},
     "references/set.py": {
         "TypeError": "a caller's argument",
