@@ -20,7 +20,7 @@ from zaro.stores import answer, http, loop, s3
 from zaro.stores.attempts import Passing, attempts
 from zaro.stores.base import Bytes, Place
 
-__all__ = ["in_thread", "listing", "place_of", "read", "read_into"]
+__all__ = ["in_thread", "listing", "place_of", "read", "read_ends", "read_into"]
 
 T = TypeVar("T")
 
@@ -223,6 +223,30 @@ async def read_into(place: Place, offset: int, into: memoryview, *, timeout: flo
         return into
 
     return await attempts(once, place.url, timeout)
+
+
+async def read_ends(place: Place, nbytes: int, *, timeout: float) -> tuple[int | None, Bytes, Bytes]:
+    """Read the first and the last bytes of a file at the same time, and learn its size from the answers.
+
+    What does not come is no error: the size is None then, the bytes are none.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    """
+    ask = _asker(place, timeout)
+    if ask is None:
+        return None, b"", b""
+
+    async def one(last: bool) -> tuple[int | None, Bytes]:
+        try:
+            return await attempts(lambda: answer.read_end(ask, nbytes, last=last), place.url, timeout)
+        except StoreError:
+            return None, b""
+
+    (size, start), (told, end) = await asyncio.gather(one(False), one(True))
+    return (size, start, end) if size == told else (size, start, b"")
 
 
 def _asker(place: Place, timeout: float) -> answer.Ask | None:
