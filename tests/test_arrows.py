@@ -26,6 +26,7 @@ LEVELS = (  # from the top; `zaro` is the package's own face, with the public na
     ("_core",),
     ("collector", "config", "callers", "openings", "options"),
     ("errors",),
+    ("shown",),
 )
 HEIGHT = {room: -level for level, rooms in enumerate(LEVELS) for room in rooms}
 FILES = sorted(path for end in ("py", "pyi", "pyx", "pxd") for path in SOURCE.rglob(f"*.{end}"))

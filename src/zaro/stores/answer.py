@@ -11,10 +11,9 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from zaro import config
 from zaro.errors import StoreError, StoreForbiddenError
 from zaro.stores.attempts import Passing
-from zaro.stores.base import Bytes
+from zaro.stores.base import Bytes, packed_document_most
 
 __all__ = [
     "WRONG_LENGTH_ATTEMPTS",
@@ -61,7 +60,7 @@ class Answer:
         packed = self.headers.get("content-length", "")
         if not self.compressed:
             return None
-        return max(config.DOCUMENT_TEXT, config.DOCUMENT_RATIO * int(packed if packed.isdigit() else 0))
+        return packed_document_most(int(packed) if packed.isdigit() else 0)
 
     @property
     def tag(self) -> str | None:

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from zaro import config
 from zaro.errors import StoreError
-from zaro.stores import answer, http, loop, s3
+from zaro.stores import answer, archives, http, loop, s3
 from zaro.stores.attempts import Passing, attempts
 from zaro.stores.base import Bytes, Place
 
@@ -188,7 +188,7 @@ async def read(
 
     async def once() -> Bytes:
         if ask is None:
-            data = await _cat(place, offset or None, None)
+            data = await _cat(place, offset or None, None, most, is_document=untold is not None)
             if offset < 0 and len(data) != -offset:
                 reason = f"{len(data)} bytes came, {-offset} were asked for"
                 raise Passing(reason, most=answer.WRONG_LENGTH_ATTEMPTS)
@@ -262,14 +262,19 @@ def _asker(place: Place, timeout: float) -> answer.Ask | None:
     return partial(http.ask, place, timeout) if is_http else None
 
 
-async def _cat(place: Place, start: int | None, end: int | None) -> Bytes:
+async def _cat(
+    place: Place, start: int | None, end: int | None, most: int | None = None, *, is_document: bool = False
+) -> Bytes:
     fs = place.fs
     try:
         if fs.async_impl and getattr(fs, "asynchronous", False):
             data: Bytes = await fs._cat_file(place.path, start=start, end=end)
         else:
             async with _turn(place):
-                data = await in_thread(fs.cat_file, place.path, start, end)
+                if archives.is_archive(fs):
+                    data = await in_thread(archives.read_member, place, start, end, most, is_document)
+                else:
+                    data = await in_thread(fs.cat_file, place.path, start, end)
     except (IsADirectoryError, NotADirectoryError) as err:
         raise StoreError(place.url, "is a directory, a file is needed") from err
     except KeyError as err:  # archives
