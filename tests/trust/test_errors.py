@@ -54,7 +54,7 @@ AT_THE_DOORS = {
     "fsspec/keys.py": {"FileNotFoundError": "as fsspec has it", "ZeroDivisionError": "as fsspec has it"},
     "fsspec/lazy.py": {"KeyError": "as fsspec has it"},
     "fsspec/targets.py": {"ValueError": "as fsspec has it"},
-    "hierarchy.py": {
+    "hierarchy/nodes.py": {
         "TypeError": "len() of a scalar, as NumPy has it",
         "ValueError": "NumPy's protocol of __array__",
     },

@@ -1,4 +1,4 @@
-"""What users hold: arrays and groups, and the four functions that open, list, describe and read them."""
+"""What users hold: arrays and groups, places in a hierarchy that read when they are asked."""
 
 from __future__ import annotations
 
@@ -6,40 +6,26 @@ import contextlib
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache, partial
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zaro import config
-from zaro.codecs.chain import Chain, compile_chain
-from zaro.detect import Opened, detect, detect_again, note
-from zaro.errors import MetadataError, NodeNotFoundError, SelectionError, StoreError, UnsupportedError
-from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
-from zaro.metadata import read_node as read_documents
+from zaro.detect import Opened, detect_again, note
+from zaro.errors import MetadataError, NodeNotFoundError, StoreError
+from zaro.hierarchy import places
+from zaro.hierarchy.reading import Indexer, Mode, read_selection, scalar
+from zaro.hierarchy.source import is_sharded, source_of
+from zaro.metadata import ArrayMetadata, Codec, GroupMetadata, NodeMetadata, read_node
 from zaro.metadata.documents import Document
 from zaro.options import Options
-from zaro.plan.chunks import halves, longest_axis, plan_axes, plan_points
-from zaro.plan.selection import Pick, Points, basic, fields, is_list, orthogonal, points
-from zaro.read import Source, check_output, read
+from zaro.read import Source
 from zaro.references.files import is_local, local_path
 from zaro.references.set import References
-from zaro.references.shard import open_shards
-from zaro.references.table import ABSENT, INLINE, Located
+from zaro.references.table import Located
 
-__all__ = ["Array", "Group", "list_nodes", "metadata_of", "open_node", "read_node"]
-
-
-_SHARDING = "sharding_indexed"
-_DEEPEST = 8  # shards in shards
-
-
-def _metadata_at(opened: Opened, path: str) -> NodeMetadata | None:
-    try:
-        return read_documents(opened.document, path)
-    except MetadataError as err:
-        raise err.of(opened.label) from err.__cause__
+__all__ = ["Array", "Group", "node_at"]
 
 
 class _Node:
@@ -219,24 +205,24 @@ class Array(_Node):
         return (self[k] for k in range(len(self)))
 
     def __getitem__(self, selection: Any) -> Any:
-        return _scalar(self.read(selection))
+        return scalar(self.read(selection))
 
     @property
-    def oindex(self) -> _Indexer:
+    def oindex(self) -> Indexer:
         """Select on each axis on its own: integers, slices, lists of integers, masks."""
-        return _Indexer(self, "orthogonal")
+        return Indexer(self, "orthogonal")
 
     @property
-    def vindex(self) -> _Indexer:
+    def vindex(self) -> Indexer:
         """Select elements one by one: lists of integers that broadcast together, or one mask."""
-        return _Indexer(self, "points")
+        return Indexer(self, "points")
 
     def read(
         self,
         selection: Any = ...,
         out: NDArray[Any] | None = None,
         *,
-        mode: Literal["basic", "orthogonal", "points"] = "basic",
+        mode: Mode = "basic",
     ) -> NDArray[Any]:
         """Read a selection.
 
@@ -263,49 +249,7 @@ class Array(_Node):
         ChunkError
             A chunk is listed but missing, short or corrupt, or is absent while `missing="raise"`.
         """
-        metadata = self._source.metadata
-        selection, names = fields(selection, metadata.dtype)
-        if names is not None:
-            return _fields_of(self.read(selection, mode=mode), names, out)
-        if mode == "basic":
-            mode = _meaning(selection, self.ndim)
-        if mode == "points":
-            chosen = points(selection, self.shape)
-            if metadata.edges is not None:
-                return self._read_points(chosen, out)
-            return read(self._source, plan_points(metadata, chosen, self._source.chain.order), out)
-        picks = (orthogonal if mode == "orthogonal" else basic)(selection, self.shape)
-        return self._read_picks(picks, out)
-
-    def _read_picks(self, picks: tuple[Pick, ...], out: NDArray[Any] | None) -> NDArray[Any]:
-        """Read by axes; in parts where so many chunks are touched that planning them at once costs memory."""
-        metadata = self._source.metadata
-        shape = tuple(pick.count for pick in picks if not pick.dropped)
-        if out is None:
-            _refuse_what_is_too_large(shape, metadata.dtype)
-        axis = longest_axis(metadata, picks) if 0 not in shape else None
-        if axis is None:
-            return read(self._source, plan_axes(metadata, picks), out)
-        if out is None:
-            out = np.empty(shape, metadata.dtype)
-        check_output(out, shape, metadata.dtype)
-        before = sum(not pick.dropped for pick in picks[:axis])
-        at = 0
-        for part in halves(picks[axis]):
-            here = (slice(None),) * before + (slice(at, at + part.count),)
-            self._read_picks((*picks[:axis], part, *picks[axis + 1 :]), out[here])
-            at += part.count
-        return out
-
-    def _read_points(self, chosen: Points, out: NDArray[Any] | None) -> NDArray[Any]:
-        """Points of a rectilinear grid, whose blocks differ: read where rows and columns cross."""
-        crossing = [np.unique(chosen.index[:, d], return_inverse=True) for d in range(self.ndim)]
-        block = self.read(tuple(positions for positions, _ in crossing), mode="orthogonal")
-        found = block[tuple(row for _, row in crossing)].reshape(chosen.shape)
-        if out is None:
-            return found
-        out[...] = found
-        return out
+        return read_selection(self._source, selection, out, mode)
 
     def locate(self, ids: ArrayLike) -> Located:
         """Find where chunks lie.
@@ -331,12 +275,7 @@ class Array(_Node):
         Constant time for each id in columns, a binary search in generators. Parquet partitions that the ids
         lie in are read.
         """
-        wanted = np.ascontiguousarray(ids, dtype=np.int64).reshape(-1)
-        nchunks = self._source.metadata.nchunks
-        outside = (wanted < 0) | (wanted >= nchunks)
-        if outside.any():
-            raise SelectionError(f"chunk {wanted[outside][0]} of an array of {nchunks} chunks")
-        return self._source.table.locate(wanted)
+        return places.locate(self._source, ids)
 
     def explain(self, key_or_index: str | tuple[int, ...]) -> str:
         """Say in one line where a chunk lies: `chunk 0.5.3 of sst: bytes 20480+4000 of a.nc`.
@@ -356,28 +295,7 @@ class Array(_Node):
         SelectionError
             It is no chunk of this array.
         """
-        encoding, grid = self._metadata.key_encoding, self._source.metadata.grid
-        if isinstance(key_or_index, str):
-            index = encoding.index(key_or_index.removeprefix(f"{self._path}/"), grid)
-        else:
-            index = tuple(key_or_index)
-        fits = (
-            index is not None
-            and len(index) == len(grid)
-            and all(0 <= i < n for i, n in zip(index, grid, strict=True))
-        )
-        if index is None or not fits:
-            raise SelectionError(f"{key_or_index!r} is no chunk of {self._path!r}, whose grid is {grid}")
-        chunk = int(np.ravel_multi_index(index, grid)) if grid else 0
-        found = self.locate([chunk])
-        file_id, offset, length = int(found.file_id[0]), int(found.offset[0]), int(found.length[0])
-        start = f"chunk {encoding.key(index)} of {self._path or '/'}: "
-        if file_id == ABSENT:
-            return f"{start}absent, reads as {self.fill_value!r}"
-        if file_id == INLINE:
-            return f"{start}{length} bytes inline in the reference set"
-        where = f"bytes {offset}+{length} of" if length >= 0 else "the whole file"
-        return f"{start}{where} {found.files[file_id]}"
+        return places.explain(self._source, key_or_index)
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.shape)) or "scalar"
@@ -388,99 +306,12 @@ class Array(_Node):
     @property
     def _inner(self) -> ArrayMetadata:
         """Metadata of what is read: of a sharded array its inner chunks; else no codec is asked."""
-        sharded = any(codec.name == _SHARDING for codec in self._metadata.codecs)
-        return self._source.metadata if sharded else self._metadata
+        return self._source.metadata if is_sharded(self._metadata) else self._metadata
 
     @cached_property
     def _source(self) -> Source:
         """What reading needs; of a sharded array, its inner chunks."""
-        try:
-            return self._made_source()
-        except MetadataError as err:
-            raise err.of(self._opened.label) from err.__cause__
-
-    def _made_source(self) -> Source:
-        version = "zarr.json" if self._metadata.zarr_format == 3 else ".zarray"
-        document = f"{self._path}/{version}" if self._path else version
-        metadata, table = self._metadata, self._opened.table(self._path, self._metadata)
-        chain = _compile(metadata, document)
-        for _ in range(_DEEPEST + 1):
-            if chain.sharding is None:
-                break
-            metadata, table = open_shards(metadata, chain.sharding, table, self._opened.read_spans, document)
-            chain = _compile(metadata, document)
-        else:
-            raise UnsupportedError(document, "codecs", f"nests shards in shards more than {_DEEPEST} deep")
-        return Source(
-            node=self._path,
-            metadata=metadata,
-            chain=chain,
-            table=table,
-            targets=self._opened.targets,
-            missing=self._options.missing,
-            chain_for=None
-            if metadata.edges is None
-            else lru_cache(64)(partial(_compile, metadata, document)),
-        )
-
-
-def _compile(metadata: ArrayMetadata, document: str, chunk_shape: tuple[int, ...] | None = None) -> Chain:
-    """Compile the chain for chunks of one shape; the largest where none is given."""
-    return compile_chain(
-        metadata.codecs,
-        dtype=metadata.dtype,
-        chunk_shape=metadata.chunks if chunk_shape is None else chunk_shape,
-        document=document,
-        fill=metadata.blank,
-    )
-
-
-class _Indexer:
-    """`a.oindex` and `a.vindex`."""
-
-    def __init__(self, array: Array, mode: Literal["orthogonal", "points"]) -> None:
-        self._array, self._mode = array, mode
-
-    def __getitem__(self, selection: Any) -> Any:
-        return _scalar(self._array.read(selection, mode=self._mode))
-
-
-def _refuse_what_is_too_large(shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Say how large a result is, before there is memory for it."""
-    nbytes = math.prod(shape) * dtype.itemsize
-    if nbytes > config.memory():
-        reason = f"a result of shape {shape} has {nbytes} bytes, and this machine {config.memory()} of memory"
-        raise SelectionError(f"{reason}; read it in parts")
-
-
-def _scalar(found: NDArray[Any]) -> Any:
-    """NumPy gives a scalar where every axis was picked by an integer."""
-    return found[()] if found.ndim == 0 else found
-
-
-def _fields_of(records: NDArray[Any], names: str | list[str], out: NDArray[Any] | None) -> NDArray[Any]:
-    """Some fields of records, without the bytes of the others."""
-    if isinstance(names, str):
-        found = np.ascontiguousarray(records[names]) if records.ndim else records[names].copy()
-    else:
-        found = np.empty(records.shape, [(name, records.dtype[name]) for name in names])
-        for name in names:
-            found[name] = records[name]
-    if out is None:
-        return found
-    check_output(out, found.shape, found.dtype)
-    out[...] = found
-    return out
-
-
-def _meaning(selection: Any, ndim: int) -> Literal["basic", "orthogonal", "points"]:
-    """What lists in `a[...]` mean in NumPy: one of them its axis, one for each axis points."""
-    items = selection if isinstance(selection, tuple) else (selection,)
-    lists = [item for item in items if is_list(item)]
-    if len(lists) == 1 and np.ndim(lists[0]) == 1:
-        return "orthogonal"
-    whole_mask = len(items) == len(lists) == 1 and np.ndim(lists[0]) == ndim
-    return "points" if lists and (len(lists) == ndim or whole_mask) else "basic"
+        return source_of(self._path, self._metadata, self._opened, self._options.missing)
 
 
 class Group(_Node, Mapping[str, "Array | Group"]):
@@ -494,7 +325,7 @@ class Group(_Node, Mapping[str, "Array | Group"]):
         return self._metadata
 
     def __getitem__(self, name: str) -> Array | Group:
-        return _node(self._target, f"{self._path}/{name}".strip("/"), self._options, self._opened)
+        return node_at(self._target, f"{self._path}/{name}".strip("/"), self._options, self._opened)
 
     def __iter__(self) -> Iterator[str]:
         for name in self._opened.names(self._path):
@@ -586,7 +417,8 @@ def _branches(group: Group, margin: str) -> Iterator[str]:
             yield from _branches(node, margin + ("    " if last else "│   "))
 
 
-def _node(target: Any, path: str, options: Options, opened: Opened) -> Array | Group:
+def node_at(target: Any, path: str, options: Options, opened: Opened) -> Array | Group:
+    """Give the node that lies at a path of what is open; NodeNotFoundError where none does."""
     metadata = _metadata_at(opened, path)
     if metadata is None:
         if not path:
@@ -604,126 +436,11 @@ def _made(target: Any, path: str, options: Options, opened: Opened, metadata: No
 
 
 def _reopen(target: Any, path: str, options: Options, state: str) -> Array | Group:
-    return _node(target, path, options, detect_again(target, options, state))
+    return node_at(target, path, options, detect_again(target, options, state))
 
 
-def open_node(target: Any, path: str = "", **options: Any) -> Array | Group:
-    """Open an array or group.
-
-    Parameters
-    ----------
-    target : path, URL, dict of references, mapping of keys to bytes, or References
-        A Zarr store (v2 or v3), or a kerchunk reference set in any of its forms.
-    path : str
-        Node below the root, as `ocean/sst`.
-    **options
-        `storage_options`, `remote_protocol`, `remote_options`, `allow_targets`, `missing`, `timeout`,
-        `consolidated`; see `zaro.options.Options`.
-
-    Returns
-    -------
-    Array or Group
-
-    Raises
-    ------
-    NodeNotFoundError
-        Nothing lies at `path`.
-    StoreError
-        The target cannot be reached, or is nothing that zaro reads.
-    MetadataError
-        A metadata document is broken.
-
-    Notes
-    -----
-    Reads metadata only, one document where the store is consolidated.
-
-    Examples
-    --------
-    >>> zaro.open("refs.json")["sst"][0, 500:600, :]  # doctest: +SKIP
-    """
-    checked = Options.of(**options)
-    opened = detect(target, checked)
-    return _node(target, path.strip("/"), checked, opened)
-
-
-def list_nodes(target: Any, **options: Any) -> dict[str, str]:
-    """List every node of a target.
-
-    Parameters
-    ----------
-    target, **options
-        As for `zaro.open`.
-
-    Returns
-    -------
-    dict of str to str
-        From path (`/` for the root) to `"array"` or `"group"`, depth first.
-
-    Raises
-    ------
-    StoreError
-        The target cannot be reached, or cannot list what it holds.
-    MetadataError
-        A metadata document is broken.
-    """
-    root = open_node(target, **options)
-    if isinstance(root, Array):
-        return {"/": "array"}
-    return {"/": "group"} | {
-        node.path: "array" if isinstance(node, Array) else "group" for node in root.nodes()
-    }
-
-
-def metadata_of(target: Any, path: str = "", **options: Any) -> NodeMetadata:
-    """Read the typed metadata of one node.
-
-    Parameters
-    ----------
-    target, path, **options
-        As for `zaro.open`.
-
-    Returns
-    -------
-    ArrayMetadata or GroupMetadata
-        The same classes for Zarr 2 and 3.
-
-    Raises
-    ------
-    NodeNotFoundError, StoreError, MetadataError
-        As `zaro.open`.
-    """
-    return open_node(target, path, **options).metadata
-
-
-def read_node(
-    target: Any, path: str = "", selection: Any = ..., *, out: NDArray[Any] | None = None, **options: Any
-) -> NDArray[Any]:
-    """Read a selection of one array.
-
-    Parameters
-    ----------
-    target, path, **options
-        As for `zaro.open`.
-    selection
-        Integers, slices, an ellipsis, lists and masks, as in `array[selection]`.
-    out : ndarray, optional
-        Receives the result: of its shape and the array's dtype, any strides.
-
-    Returns
-    -------
-    ndarray
-        Values as they are stored; `out` itself where given.
-
-    Raises
-    ------
-    MetadataError
-        The node is a group, or its document is broken.
-    NodeNotFoundError, StoreError
-        As `zaro.open`.
-    SelectionError, ChunkError
-        As `Array.read`.
-    """
-    node = open_node(target, path, **options)
-    if isinstance(node, Group):
-        raise MetadataError(node.path or "/", "", f"is a group; name an array in it: {', '.join(node)}")
-    return node.read(selection, out)
+def _metadata_at(opened: Opened, path: str) -> NodeMetadata | None:
+    try:
+        return read_node(opened.document, path)
+    except MetadataError as err:
+        raise err.of(opened.label) from err.__cause__
