@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "zaro/base64.h"
 #include "zaro/intlist.h"
 
 static void check_integers(const uint8_t *text, const zaro_cut *cut) {
@@ -36,6 +37,16 @@ static void check_flags(const uint8_t *text, const zaro_cut *cut) {
     free(flag);
 }
 
+static void check_base64(const uint8_t *text, const zaro_cut *cut) {
+    size_t n = cut->end - cut->begin - 9, decoded; /* between `"base64:` and `"` */
+    uint8_t *out = malloc(n / 4 * 3);
+    if (text[cut->begin] != '"' || text[cut->end - 1] != '"' || memchr(text + cut->begin, '\\', cut->end - cut->begin))
+        abort();
+    if (zaro_base64_decode(text + cut->begin + 8, n, out, &decoded) && decoded > n / 4 * 3)
+        abort();
+    free(out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t at = 0, last = 0;
     zaro_cut cut;
@@ -45,8 +56,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         last = cut.end;
         if (cut.kind == ZARO_CUT_INTEGERS)
             check_integers(data, &cut);
-        else
+        else if (cut.kind == ZARO_CUT_FLAGS)
             check_flags(data, &cut);
+        else
+            check_base64(data, &cut);
     }
     return 0;
 }

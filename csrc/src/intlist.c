@@ -144,6 +144,15 @@ static bool is_skip_key(const uint8_t *text, size_t n, size_t begin, size_t at, 
     return true;
 }
 
+static const char mark[] = "base64:";
+
+/* Is the string from `begin`, behind its quote, to `end`, behind the other, such text? */
+static bool is_base64(const uint8_t *text, size_t begin, size_t end) {
+    size_t size = sizeof mark - 1;
+    return end - begin > size && text[end - 1] == '"' && memcmp(text + begin, mark, size) == 0 &&
+           !memchr(text + begin, '\\', end - begin);
+}
+
 bool zaro_intlist_next(const uint8_t *text, size_t n, size_t least, size_t *at, zaro_cut *cut) {
     size_t here = *at;
     uint8_t before = 0; /* the byte before this one, spaces left out */
@@ -152,6 +161,11 @@ bool zaro_intlist_next(const uint8_t *text, size_t n, size_t least, size_t *at, 
         if (c == '"') {
             size_t begin = here, brace;
             here = skip_string(text, n, here);
+            if (before == ':' && here - begin + 1 >= least && is_base64(text, begin, here)) {
+                *cut = (zaro_cut){.begin = begin - 1, .end = here, .kind = ZARO_CUT_BASE64};
+                *at = here;
+                return true;
+            }
             if (is_skip_key(text, n, begin, here, &brace) && flags_object(text, n, brace, cut) &&
                 cut->end - brace >= least) {
                 *at = cut->end;

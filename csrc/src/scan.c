@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "scan_parts.h"
+#include "zaro/base64.h"
 
 enum { AT_START, AT_FIRST, AT_NEXT, AT_KEY, AT_RAW, AT_END };
 
@@ -255,11 +256,10 @@ zaro_status zaro_scan_add(zaro_scan *scan, const uint8_t *key, size_t n, int32_t
         if (!zaro_bytes_reserve(&scan->inlined, text_n))
             return ZARO_MEMORY;
         uint8_t *out = scan->inlined.data + scan->inlined.n;
-        text_n -= encoded ? 7 : 0;
-        if (text_n)
-            memcpy(out, text + (encoded ? 7 : 0), text_n);
-        if (encoded && !zaro_text_base64(out, text_n, &text_n))
+        if (encoded && !zaro_base64_decode(text + 7, text_n - 7, out, &text_n))
             return ZARO_CORRUPT;
+        if (!encoded && text_n)
+            memcpy(out, text, text_n);
         offset = (int64_t)scan->inlined.n;
         length = (int64_t)text_n;
         scan->inlined.n += text_n;

@@ -80,7 +80,6 @@ zaro_scan_fault zaro_text_unescape(const uint8_t *p, const uint8_t *close, uint8
                                    const uint8_t **bad);
 zaro_step_result zaro_text_number(const uint8_t *p, const uint8_t *end, const uint8_t **after, int64_t *value,
                                   zaro_scan_fault *fault);
-bool zaro_text_base64(uint8_t *text, size_t n, size_t *decoded);
 int64_t zaro_texts_find(const zaro_texts *texts, const uint8_t *text, size_t n);
 bool zaro_texts_add(zaro_texts *texts, const uint8_t *text, size_t n, size_t *number);
 void zaro_texts_free(zaro_texts *texts);

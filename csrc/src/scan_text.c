@@ -289,50 +289,6 @@ zaro_step_result zaro_text_number(const uint8_t *p, const uint8_t *end, const ui
     return number_slow(p, end, after, value, fault);
 }
 
-static int sextet(uint8_t c) {
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* Decode in place; white space is passed over. */
-bool zaro_text_base64(uint8_t *text, size_t n, size_t *decoded) {
-    uint8_t *out = text;
-    uint32_t bits = 0;
-    size_t sextets = 0, padding = 0;
-    for (size_t k = 0; k < n; k++) {
-        if (text[k] == ' ' || text[k] == '\n' || text[k] == '\r' || text[k] == '\t')
-            continue;
-        if (text[k] == '=') {
-            padding++;
-            continue;
-        }
-        int value = sextet(text[k]);
-        if (value < 0 || padding)
-            return false;
-        bits = bits << 6 | (uint32_t)value;
-        if (++sextets % 4 == 0) {
-            *out++ = (uint8_t)(bits >> 16);
-            *out++ = (uint8_t)(bits >> 8);
-            *out++ = (uint8_t)bits;
-        }
-    }
-    if (sextets % 4 == 1 || padding != (4 - sextets % 4) % 4)
-        return false;
-    if (sextets % 4 == 2) {
-        *out++ = (uint8_t)(bits >> 4);
-    } else if (sextets % 4 == 3) {
-        *out++ = (uint8_t)(bits >> 10);
-        *out++ = (uint8_t)(bits >> 2);
-    }
-    *decoded = (size_t)(out - text);
-    return true;
-}
-
 static uint32_t hash_of(uint64_t seed, const uint8_t *text, size_t n) {
     uint64_t h = seed ^ n, word;
     for (; n >= 8; n -= 8, text += 8) {

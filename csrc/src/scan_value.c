@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "scan_parts.h"
+#include "zaro/base64.h"
 
 enum { MAX_DEPTH = 1024 };
 
@@ -116,9 +117,8 @@ static zaro_step_result text(zaro_scan *scan, const uint8_t *p, const uint8_t *e
     if (fault != ZARO_SCAN_FINE)
         return zaro_scan_bad(scan, fault, wrong);
     if (n >= 7 && memcmp(out, "base64:", 7) == 0) {
-        if (!zaro_text_base64(out + 7, n - 7, &n))
+        if (!zaro_base64_decode(out + 7, n - 7, out, &n))
             return zaro_scan_bad(scan, ZARO_SCAN_BASE64, p);
-        memmove(out, out + 7, n);
     }
     entry->file = ZARO_SCAN_INLINE;
     entry->offset = (int64_t)scan->inlined.n;

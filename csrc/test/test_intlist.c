@@ -77,6 +77,19 @@ static void long_lists_are_found(void) {
     CHECK(!zaro_intlist_next(bytes(text), n, 9, &at, &cut) && at == n);
 }
 
+static void base64_is_found(void) {
+    const char *text =
+        "{\"data\" : \"base64:AAEC\", \"base64:x\": \"base64:A\\/==\", \"b\": [\"base64:\"], \"c\":\"base64:";
+    size_t n = strlen(text), at = 0;
+    zaro_cut cut;
+    CHECK(zaro_intlist_next(bytes(text), n, 13, &at, &cut));
+    CHECK(cut.kind == ZARO_CUT_BASE64 && cut.count == 0);
+    CHECK(memcmp(text + cut.begin, "\"base64:AAEC\"", cut.end - cut.begin) == 0 && cut.end - cut.begin == 13);
+    CHECK(!zaro_intlist_next(bytes(text), n, 0, &at, &cut) && at == n);
+    at = 0;
+    CHECK(!zaro_intlist_next(bytes(text), n, 14, &at, &cut) && at == n);
+}
+
 static void skipped_chunks_are_found_and_read(void) {
     const char *text = "{\"x\": \"skipchunks\", \"skipchunks\" : {\"0.0.5\":[1,0], \"12.3.400\" : [0 , 1]}, \"z\": 1}";
     size_t n = strlen(text), at = 0;
@@ -143,6 +156,7 @@ int main(void) {
     anything_else_is_refused();
     what_is_written_is_read();
     long_lists_are_found();
+    base64_is_found();
     skipped_chunks_are_found_and_read();
     odd_entries_are_left_alone();
     return 0;

@@ -17,19 +17,20 @@
 
 typedef enum {
     ZARO_CUT_INTEGERS = 0, /* [1, -2, 3] */
-    ZARO_CUT_FLAGS         /* {"0.0.5": [1, 0, 0], "0.1.2": [0, 0, 1]} as the value of "skipchunks" */
+    ZARO_CUT_FLAGS,        /* {"0.0.5": [1, 0, 0], "0.1.2": [0, 0, 1]} as the value of "skipchunks" */
+    ZARO_CUT_BASE64        /* "base64:..." without an escape, for zaro_base64_decode */
 } zaro_cut_kind;
 
 /* A piece of text that zaro_intlist_parse or zaro_intlist_parse_flags may take. */
 typedef struct {
-    size_t begin, end; /* bytes of the text, brackets or braces included */
+    size_t begin, end; /* bytes of the text; brackets, braces or quotes included */
     zaro_cut_kind kind;
-    size_t count;       /* integers, or entries */
+    size_t count;       /* integers, or entries; of BASE64 none */
     size_t rank, flags; /* FLAGS: indices of each key, flags of each entry */
 } zaro_cut;
 
 /* Find the next piece of `text` [n] from byte *at on that is the value of a member and spans at least
- * `least` bytes; *at moves past it. False at the end of the text. Strings are stepped over. A piece of INTEGERS only
+ * `least` bytes; *at moves past it. False at the end of the text. Other strings are stepped over. A piece of INTEGERS only
  * looks like one: parsing decides; FLAGS are sure to parse. O(n) over all calls for one text. */
 bool zaro_intlist_next(const uint8_t *text, size_t n, size_t least, size_t *at, zaro_cut *cut);
 

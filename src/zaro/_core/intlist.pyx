@@ -15,6 +15,7 @@ cdef extern from "zaro/intlist.h" nogil:
     ctypedef enum zaro_cut_kind:
         ZARO_CUT_INTEGERS
         ZARO_CUT_FLAGS
+        ZARO_CUT_BASE64
     ctypedef struct zaro_cut:
         size_t begin
         size_t end
@@ -35,7 +36,10 @@ cdef extern from "zaro/intlist.h" nogil:
 
 
 def cuts(const uint8_t[::1] text not None, size_t least):
-    """Pieces of JSON text that `parse` (rank 0) or `parse_flags` may take: begin, end, count, rank, flags."""
+    """Pieces of JSON text that are long: begin, end, count, rank, flags.
+
+    `parse` may take those of rank 0, `parse_flags` those of another; count 0 is text in quotes, `base64:` and so on.
+    """
     found = []
     cdef size_t n = text.shape[0], at = 0
     cdef zaro_cut cut
@@ -44,7 +48,7 @@ def cuts(const uint8_t[::1] text not None, size_t least):
         with nogil:
             more = zaro_intlist_next(&text[0], n, least, &at, &cut)
         if more:
-            flat = cut.kind == ZARO_CUT_INTEGERS
+            flat = cut.kind != ZARO_CUT_FLAGS
             found.append((cut.begin, cut.end, cut.count, 0 if flat else cut.rank, 0 if flat else cut.flags))
     return found
 

@@ -7,7 +7,6 @@ what is left goes to the JSON parser.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 import secrets
@@ -19,12 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zaro._core import intlist
+from zaro._core.base64 import decode
 from zaro.errors import GeneratorError
 
 __all__ = ["Field", "Flags", "ascends", "compact", "integer", "integers", "load"]
 
 LONG = 512  # bytes of a list from which on cutting it out is worth while
 CODEC = "delta-zstd"
+BASE64 = b"base64:"
 DTYPES = ("<i8", "<i4", "<i2", "<i1", "|i1")
 _DECIMAL = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 
@@ -45,15 +46,19 @@ class Flags:
 def load(raw: bytes | bytearray | memoryview) -> Any:
     """Parse JSON text; long lists of integers become int64 arrays, a long `skipchunks` becomes Flags.
 
+    Long text of a member `data` that begins with `base64:` stays where it is: a memoryview of its characters.
+
     Raises ValueError for what is not JSON.
     """
     text = memoryview(raw).cast("B")
     mark, done = secrets.token_hex(16), 0
     pieces: list[bytes | memoryview] = []
-    found: dict[str, Ints | Flags] = {}
+    found: dict[str, Ints | Flags | memoryview] = {}
     for begin, end, count, rank, flags in intlist.cuts(text, LONG):
-        value: Ints | Flags | None
-        if rank:
+        value: Ints | Flags | memoryview | None
+        if not count:
+            value = text[begin + 1 : end - 1]
+        elif rank:
             value = Flags(*intlist.parse_flags(text, begin, end, count, rank, flags))
         else:
             value = intlist.parse(text, begin, end, count)
@@ -68,7 +73,11 @@ def load(raw: bytes | bytearray | memoryview) -> Any:
     def restore(members: dict[str, Any]) -> dict[str, Any]:
         for key, value in members.items():
             if isinstance(value, str) and value in found:
-                members[key] = found[value]
+                whole = found[value]
+                if isinstance(whole, memoryview) and key != "data":
+                    members[key] = str(whole, "utf-8")
+                else:
+                    members[key] = whole
         return members
 
     return json.loads(rest, object_hook=restore if found else None)
@@ -133,22 +142,23 @@ def _expand(value: Mapping[str, Any], field: Field, limit: int) -> Ints:
     count = integer(value.get("n"), Field(field.document, f"{field.name}.n"))
     if not 0 <= count <= limit:
         raise field.error(f"n is {count}, expected 0 to {limit}")
-    if not isinstance(data, str) or not data.startswith("base64:"):
+    text = data.encode(errors="surrogatepass") if isinstance(data, str) else data
+    if not isinstance(text, bytes | memoryview) or text[: len(BASE64)] != BASE64:
         raise field.error(f"data is {_quote(data)}, expected text that begins with base64:")
     width = int(dtype[2:])
-    return intlist.sums(_decompress(data[7:], count * width, field), width)
+    return intlist.sums(_decompress(text[len(BASE64) :], count * width, field), width)
 
 
-def _decompress(text: str, size: int, field: Field) -> bytes:
+def _decompress(text: bytes | memoryview, size: int, field: Field) -> bytes:
     import zstandard
 
     try:
-        packed = binascii.a2b_base64(text, strict_mode=True)
+        packed = decode(text)
         promised = zstandard.get_frame_parameters(packed).content_size
         if promised != size:
             raise field.error(f"its frame promises {promised} bytes, expected {size}")
         raw = zstandard.ZstdDecompressor().decompress(packed, allow_extra_data=False) if size else b""
-    except (binascii.Error, ValueError, zstandard.ZstdError) as err:
+    except (ValueError, zstandard.ZstdError) as err:
         if isinstance(err, GeneratorError):
             raise
         raise field.error(f"its data cannot be decoded: {err}") from None
@@ -177,5 +187,5 @@ def compact(values: Ints, *, level: int = 9) -> dict[str, Any]:
             dtype = narrow
             break
     packed = zstandard.ZstdCompressor(level=level).compress(differences.astype(dtype).tobytes())
-    data = "base64:" + base64.b64encode(packed).decode()
+    data = (BASE64 + base64.b64encode(packed)).decode()
     return {"codec": CODEC, "dtype": dtype, "n": len(values), "data": data}
