@@ -126,6 +126,15 @@ class Array(_Node):
 
     Takes NumPy's selections: `a[0, 500:600, ::-2]`; lists and masks, each axis on its own, with
     `a.oindex[...]`; lists of points with `a.vindex[...]`. Any number of threads may read at once.
+
+    References
+    ----------
+    - Array metadata and chunk grids: the Zarr specifications that `zaro.open` names.
+    - Selections: NumPy's "Indexing on ndarrays", and NEP 21 for `oindex` and `vindex`.
+
+    See Also
+    --------
+    zaro.open : makes it.
     """
 
     _metadata: ArrayMetadata
@@ -315,7 +324,14 @@ class Array(_Node):
 
 
 class Group(_Node, Mapping[str, "Array | Group"]):
-    """A group: a mapping of names, or of paths as `ocean/sst`, to the nodes below it."""
+    """A group: a mapping of names, or of paths as `ocean/sst`, to the nodes below it.
+
+    `group["sst"]` raises `NodeNotFoundError`, a `KeyError`, where there is none.
+
+    See Also
+    --------
+    zaro.open : makes it.
+    """
 
     _metadata: GroupMetadata
 
@@ -349,6 +365,11 @@ class Group(_Node, Mapping[str, "Array | Group"]):
     def names(self) -> Iterable[str]:
         """List names directly below, of nodes and perhaps of other things; reads no metadata.
 
+        Returns
+        -------
+        iterable of str
+            Last parts of paths, each once.
+
         Raises
         ------
         StoreError
@@ -376,11 +397,16 @@ class Group(_Node, Mapping[str, "Array | Group"]):
                 yield node
 
     def nodes(self) -> Iterator[Array | Group]:
-        """Walk every node below this group, depth first, by name; raises as `children`.
+        """Walk every node below this group, depth first, by name.
 
         Yields
         ------
         Array or Group
+
+        Raises
+        ------
+        StoreError, MetadataError
+            As `children`.
         """
         for node in self.children():
             yield node
@@ -388,12 +414,17 @@ class Group(_Node, Mapping[str, "Array | Group"]):
                 yield from node.nodes()
 
     def tree(self) -> str:
-        """Draw everything below this group, a line for each node; raises as `children`.
+        """Draw everything below this group, a line for each node.
 
         Returns
         -------
         str
             Arrays are shown with shape and type.
+
+        Raises
+        ------
+        StoreError, MetadataError
+            As `children`.
         """
         return "\n".join([self.path or "/", *_branches(self, "")])
 
