@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
+import numcodecs
 import numpy as np
 import pytest
 import zarr
@@ -133,6 +134,30 @@ def test_arrays_on_disk_read_as_zarr_python_reads_them(
         assert same(array.vindex[selection], expected[selection])
         mask = values(expected.shape, np.dtype(bool), 1)
         assert same(array.vindex[mask], expected[mask])
+
+
+@settings(deadline=None)
+@given(
+    itemsize=st.sampled_from([2, 3, 4, 8, 16]),
+    shape=st.tuples(st.integers(1, 7), st.integers(1, 9), st.integers(30, 150)),
+    chunks=st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(30, 90)),
+    order=st.sampled_from("CF"),
+    data=st.data(),
+)
+def test_long_rows_of_shuffled_chunks_go_to_their_places(
+    itemsize: int, shape: tuple[int, ...], chunks: tuple[int, ...], order: str, data: st.DataObject
+) -> None:
+    turn = slice(None, None, 1 if order == "C" else -1)
+    expected = values(shape[turn], np.dtype(f"V{itemsize}"), 7)
+    store = MemoryStore()
+    codecs = {"filters": [numcodecs.Shuffle(itemsize)], "compressors": [numcodecs.Zlib(1)]}
+    zarr.create_array(store, data=expected, chunks=chunks[turn], order=order, zarr_format=2, **codecs)
+    array = zaro.open(keys_of(store))
+    assert same(array.read(), expected)
+    selection = data.draw(basic_selections(expected.shape))
+    assert same(array.read(selection), expected[selection])
+    rows = data.draw(st.lists(st.integers(0, expected.shape[1] - 1), max_size=9))
+    assert same(array.oindex[:, rows, :], expected[:, rows, :])
 
 
 @many

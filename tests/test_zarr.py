@@ -23,7 +23,7 @@ from zarr.testing.store import StoreTests
 
 import zaro
 from zaro.errors import ChunkError, MissingChunkError
-from zaro.zarr import ZaroStore
+from zaro.zarr import CodecPipeline, ZaroStore
 
 READ_ONLY = "store was opened in read-only mode and does not support writing"
 
@@ -220,7 +220,7 @@ def store(request, folder, tmp_path):
     if request.param == "References":
         return ZaroStore(zaro.References.open(refs))
     if request.param == "Parquet":
-        from zaro.references.parquet import write
+        from zaro.references.parquet_writer import write
 
         write(zaro.References.open(refs), tmp_path / "refs.parquet", record_size=5)
         return ZaroStore(tmp_path / "refs.parquet")
@@ -588,6 +588,22 @@ def test_the_pipeline_fills_what_is_absent(kept):
     array[5:9] = 1
     mine, theirs = read_both(store, "a", lambda array: array[:])
     np.testing.assert_array_equal(mine, theirs)
+
+
+def test_the_pipeline_tells_which_chunks_are_absent(kept, monkeypatch):
+    written, store = kept
+    array = zarr.create_array(written, name="a", shape=(12,), chunks=(4,), dtype="f4", fill_value=1)
+    array[4:8] = 2
+    read, told = CodecPipeline.read, []
+
+    async def listen(*args, **kwargs):
+        told.append(await read(*args, **kwargs))
+        return told[-1]
+
+    monkeypatch.setattr(CodecPipeline, "read", listen)
+    with zarr.config.set(PIPELINE):
+        zarr.open_array(store, path="a", mode="r")[:]
+    assert [[one["status"] for one in read] for read in told] == [["missing", "present", "missing"]]
 
 
 def test_the_pipeline_writes_as_zarr_does(tmp_path):

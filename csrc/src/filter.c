@@ -6,11 +6,11 @@
 #include <emmintrin.h>
 #endif
 
-/* Elements [first, count) of an unshuffle; the rest was done by a faster variant. */
-static void unshuffle_from(const uint8_t *in, uint8_t *out, size_t first, size_t count, size_t width) {
-    for (size_t i = first; i < count; i++)
+/* Elements [first, n) of planes that lie `plane` bytes apart; those before were done by a faster variant. */
+static void unshuffle_from(const uint8_t *in, size_t plane, uint8_t *out, size_t first, size_t n, size_t width) {
+    for (size_t i = first; i < n; i++)
         for (size_t j = 0; j < width; j++)
-            out[i * width + j] = in[j * count + i];
+            out[i * width + j] = in[j * plane + i];
 }
 
 static void copy_rest(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
@@ -20,7 +20,7 @@ static void copy_rest(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
 }
 
 void zaro_unshuffle_plain(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
-    unshuffle_from(in, out, 0, n / width, width);
+    unshuffle_from(in, n / width, out, 0, n / width, width);
     copy_rest(in, out, n, width);
 }
 
@@ -37,13 +37,13 @@ static inline void interleave(__m128i *row, __m128i *next, size_t width) {
     }
 }
 
-static inline __attribute__((always_inline)) size_t unshuffle_by_16(const uint8_t *in, uint8_t *out, size_t count,
-                                                                    size_t width) {
+static inline __attribute__((always_inline)) size_t unshuffle_by_16(const uint8_t *in, size_t plane, uint8_t *out,
+                                                                    size_t n, size_t width) {
     size_t i = 0;
-    for (; i + 16 <= count; i += 16) {
+    for (; i + 16 <= n; i += 16) {
         __m128i a[16], b[16];
         for (size_t j = 0; j < width; j++)
-            a[j] = LOAD(in + j * count + i);
+            a[j] = LOAD(in + j * plane + i);
         __m128i *row = a, *next = b;
         for (size_t done = 1; done < width; done *= 2) {
             interleave(row, next, width);
@@ -58,41 +58,38 @@ static inline __attribute__((always_inline)) size_t unshuffle_by_16(const uint8_
 }
 #endif
 
-bool zaro_unshuffle_fast(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
+/* How many of the n elements a vector variant has done. */
+static size_t unshuffle_most(const uint8_t *in, size_t plane, uint8_t *out, size_t n, size_t width) {
 #if defined(__x86_64__)
-    size_t count = n / width, first;
     switch (width) {
     case 2:
-        first = unshuffle_by_16(in, out, count, 2);
-        break;
+        return unshuffle_by_16(in, plane, out, n, 2);
     case 4:
-        first = unshuffle_by_16(in, out, count, 4);
-        break;
+        return unshuffle_by_16(in, plane, out, n, 4);
     case 8:
-        first = unshuffle_by_16(in, out, count, 8);
-        break;
+        return unshuffle_by_16(in, plane, out, n, 8);
     case 16:
-        first = unshuffle_by_16(in, out, count, 16);
-        break;
-    default:
-        return false;
+        return unshuffle_by_16(in, plane, out, n, 16);
     }
-    unshuffle_from(in, out, first, count, width);
-    copy_rest(in, out, n, width);
-    return true;
-#else
-    (void)in, (void)out, (void)n, (void)width;
-    return false;
 #endif
+    (void)in, (void)plane, (void)out, (void)n, (void)width;
+    return 0;
+}
+
+void zaro_unshuffle_part(const uint8_t *in, size_t count, size_t first, size_t n, uint8_t *out, size_t width) {
+    size_t done = unshuffle_most(in + first, count, out, n, width);
+    unshuffle_from(in + first, count, out, done, n, width);
 }
 
 void zaro_unshuffle(const uint8_t *in, uint8_t *out, size_t n, size_t width) {
     if (n == 0)
         return;
-    if (width == 1)
+    if (width == 1) {
         memcpy(out, in, n);
-    else if (!zaro_unshuffle_fast(in, out, n, width))
-        zaro_unshuffle_plain(in, out, n, width);
+        return;
+    }
+    zaro_unshuffle_part(in, n / width, 0, n / width, out, width);
+    copy_rest(in, out, n, width);
 }
 
 #define SWAP_AS(type, reverse)                         \

@@ -390,6 +390,14 @@ static void region_of(const zaro_read *read, size_t task, region *out) {
                  zaro_stitch_is_run(out->rank, out->walk, read->itemsize);
 }
 
+/* Does the last step undo a shuffle that the copy into the output can undo instead? Short rows are slower so. */
+static bool ends_shuffled(const zaro_read *read, const region *to) {
+    const zaro_chain *chain = read->chain;
+    return chain->n > 1 && read->itemsize > 1 && chain->step[chain->n - 1].kind == ZARO_STEP_SHUFFLE &&
+           chain->step[chain->n - 1].width == read->itemsize &&
+           zaro_stitch_has_rows(to->rank, to->walk, read->itemsize, 32);
+}
+
 static zaro_status run_region(const zaro_read *read, zaro_worker *worker, const stored *from, const region *to,
                               zaro_read_error *error) {
     uint8_t *raw = worker->room, *block = raw + round_up(read->stored_most + 1);
@@ -415,6 +423,14 @@ static zaro_status run_region(const zaro_read *read, zaro_worker *worker, const 
     if (status != ZARO_OK)
         return status;
     error->got = (int64_t)n;
+    if (!to->whole && ends_shuffled(read, to)) {
+        zaro_chain before = {read->chain->step, read->chain->n - 1};
+        status = zaro_chain_decode(&before, worker->decoder, in, n, block, to->nbytes, scratch, &error->step);
+        if (status == ZARO_OK)
+            zaro_stitch_unshuffle(to->rank, to->walk, read->itemsize, block, to->nbytes / read->itemsize,
+                                  (size_t)to->src_shift / read->itemsize, to->dst);
+        return status;
+    }
     uint8_t *target = to->whole ? to->dst : block;
     status = zaro_chain_decode(read->chain, worker->decoder, in, n, target, to->nbytes, scratch, &error->step);
     if (status == ZARO_OK && !to->whole)

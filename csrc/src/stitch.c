@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "zaro/filter.h"
+
 /* rows of so many bytes are copied without a call */
 #define SHORT_LEAST 16
 #define SHORT_MOST 128
@@ -123,6 +125,24 @@ void zaro_stitch_copy(size_t rank, const zaro_walk *walk, size_t itemsize, const
     for (int64_t k = 0; k < walk->count; k++) {
         int64_t from = walk->src_at ? walk->src_at[k] : k, to = walk->src_at ? walk->dst_at[k] : k;
         zaro_stitch_copy(rank - 1, walk + 1, itemsize, src + from * walk->src_stride, dst + to * walk->dst_stride);
+    }
+}
+
+bool zaro_stitch_has_rows(size_t rank, const zaro_walk *walk, size_t itemsize, int64_t least) {
+    return rank > 0 && zaro_stitch_is_run(1, walk + rank - 1, itemsize) && walk[rank - 1].count >= least;
+}
+
+void zaro_stitch_unshuffle(size_t rank, const zaro_walk *walk, size_t itemsize, const uint8_t *planes, size_t count,
+                           size_t first, uint8_t *dst) {
+    if (rank == 1) {
+        zaro_unshuffle_part(planes, count, first, (size_t)walk->count, dst, itemsize);
+        return;
+    }
+    for (int64_t k = 0; k < walk->count; k++) {
+        int64_t from = walk->src_at ? walk->src_at[k] : k, to = walk->src_at ? walk->dst_at[k] : k;
+        int64_t elements = from * walk->src_stride / (int64_t)itemsize; /* strides of a block are whole elements */
+        zaro_stitch_unshuffle(rank - 1, walk + 1, itemsize, planes, count, (size_t)((int64_t)first + elements),
+                              dst + to * walk->dst_stride);
     }
 }
 

@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.implementations.reference import LazyReferenceMapper
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sets import as_read, names_of, reference_sets, zarray
 
 from zaro.errors import ReferenceSetError, StoreError
-from zaro.references import parquet, parquet_writer
+from zaro.references import parquet, parquet_set, parquet_writer
 from zaro.references.contents import reference_at
 from zaro.references.set import References
 from zaro.references.table import ABSENT, INLINE, WHOLE
@@ -320,13 +321,13 @@ def test_opening_reads_the_header_alone_and_a_look_up_one_partition():
 def test_only_the_row_groups_that_are_wanted_are_read(monkeypatch):
     arrays = {"x": ([40], {k: ["/a.nc", k + 1, 10] for k in range(40)})}
     folder = Folder(folder_of(arrays, 40, {**PLAIN, "group": 10}))
-    read, groups = parquet.read_rows, []
+    read, groups = parquet_set.read_rows, []
 
     def spy(file, group, *rest):
         groups.append(group)
         return read(file, group, *rest)
 
-    monkeypatch.setattr(parquet, "read_rows", spy)
+    monkeypatch.setattr(parquet_set, "read_rows", spy)
     contents = parquet.read_folder(folder)
     assert contents.tables["x"].locate(np.array([15, 25])).offset.tolist() == [16, 26]
     assert groups == [1, 2]
@@ -712,3 +713,27 @@ def test_folders_of_virtualizarr_read_as_its_json(tmp_path):
         k: v for k, v in expected.items() if "/.z" not in k and k[0] != "."
     }
     assert len(expected) == 11 + 1 + 2 + 4
+
+
+class Locked(MemoryFileSystem):
+    """A place in memory that asks for a key."""
+
+    protocol = "locked"
+    root_marker = "/"
+
+    def __init__(self, key=None, **options):
+        super().__init__(**options)
+        if key != "open sesame":
+            raise PermissionError("which key?")
+
+
+@pytest.mark.parametrize("form", ["json", "parquet", "generator"])
+def test_a_set_is_saved_with_the_options_of_its_place(form):
+    fsspec.register_implementation("locked", Locked, clobber=True)
+    options, target = (
+        {"key": "open sesame"},
+        f"locked://sets/{form}.{'parquet' if form == 'parquet' else 'json'}",
+    )
+    refs = References.open({"x/.zarray": zarray([2]), "x/0": ["/a.nc", 0, 4], "x/1": ["/a.nc", 4, 4]})
+    refs.save(target, format=form, storage_options=options)
+    assert dict(References.open(target, storage_options=options)) == dict(refs)

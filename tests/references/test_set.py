@@ -1,12 +1,16 @@
 import json
 import pickle
 
+import numpy as np
 import pytest
 
 from zaro.metadata import KeyEncoding
 from zaro.references.contents import reference_at
+from zaro.references.files import FileTable, JoinedFiles
 from zaro.references.layout import ChunkLayout
+from zaro.references.overlay import overlay
 from zaro.references.set import References
+from zaro.references.table import ABSENT, DenseTable
 
 ZARRAY = json.dumps({"shape": [4, 6], "chunks": [2, 2], "dtype": "<i2", "zarr_format": 2})
 REFS = {
@@ -118,3 +122,21 @@ def test_explain_names_the_generator_and_the_gap():
         "bytes": 12080,
         "files": 1,
     }
+
+
+def test_the_files_of_two_tables_stay_apart_when_the_first_grow():
+    first = FileTable(["/a.nc"])
+    joined = JoinedFiles(first, ["/z.nc"])
+    first.written.append("/b.nc")
+    first.resolved.append("/b.nc")
+    assert list(joined) == ["/a.nc", "/z.nc"]
+
+
+def test_an_overlay_has_one_table_of_files():
+    one = np.zeros(2, np.int64)
+    lower = DenseTable(np.array([0, 0], np.int32), one, one + 4, FileTable(["/a.nc"]))
+    upper = DenseTable(np.array([ABSENT, 0], np.int32), one, one + 4, FileTable(["/b.nc"]))
+    table = overlay(lower, upper)
+    found = [table.locate(np.arange(2)) for _ in range(2)]
+    assert [found[0].files[k] for k in found[0].file_id] == ["/a.nc", "/b.nc"]
+    assert found[0].files is found[1].files

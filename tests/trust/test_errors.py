@@ -67,7 +67,7 @@ AT_THE_DOORS = {
         "ValueError": "likewise",
     },
     "references/pages.py": {"ValueError": "becomes a ReferenceSetError in `read_rows`"},
-    "references/parquet.py": {"IndexError": "an id that is none, as of any sequence"},
+    "references/parquet_table.py": {"IndexError": "an id that is none, as of any sequence"},
     "references/parquet_writer.py": {"ValueError": "a caller's argument"},
     "references/set.py": {
         "TypeError": "a caller's argument",

@@ -5,7 +5,6 @@
 #ifndef ZARO_FILTER_H
 #define ZARO_FILTER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,13 +14,14 @@
  * in, out: [n] bytes that do not overlap. */
 void zaro_unshuffle(const uint8_t *in, uint8_t *out, size_t n, size_t width);
 
+/* The same for elements first .. first + n - 1 of the `count` that `in` [count * width] holds, to out [n * width]. */
+void zaro_unshuffle_part(const uint8_t *in, size_t count, size_t first, size_t n, uint8_t *out, size_t width);
+
 /* Reverse the bytes of every element of `width` bytes. in and out [n] are either the same or do not
  * overlap; the last n % width bytes are copied. */
 void zaro_swap(const uint8_t *in, uint8_t *out, size_t n, size_t width);
 
-/* The plain loop and the vector variant that zaro_unshuffle chooses from, for the tests. The variant
- * (SSE2, widths 2, 4, 8 and 16) says false, and does nothing, where this machine or this width has none. */
+/* The plain loop, for the tests: zaro_unshuffle has vectors for widths 2, 4, 8 and 16 (SSE2). */
 void zaro_unshuffle_plain(const uint8_t *in, uint8_t *out, size_t n, size_t width);
-bool zaro_unshuffle_fast(const uint8_t *in, uint8_t *out, size_t n, size_t width);
 
 #endif

@@ -30,8 +30,8 @@ typedef struct {
 } zaro_cut;
 
 /* Find the next piece of `text` [n] from byte *at on that is the value of a member and spans at least
- * `least` bytes; *at moves past it. False at the end of the text. Other strings are stepped over. A piece of INTEGERS only
- * looks like one: parsing decides; FLAGS are sure to parse. O(n) over all calls for one text. */
+ * `least` bytes; *at moves past it. False at the end of the text. Other strings are stepped over. A piece of INTEGERS
+ * only looks like one: parsing decides; FLAGS are sure to parse. O(n) over all calls for one text. */
 bool zaro_intlist_next(const uint8_t *text, size_t n, size_t least, size_t *at, zaro_cut *cut);
 
 /* Parse what stands between the brackets of a list: `text` [n] to value [count].

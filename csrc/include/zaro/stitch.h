@@ -35,6 +35,14 @@ bool zaro_stitch_is_run(size_t rank, const zaro_walk *walk, size_t itemsize);
 /* Copy the region. walk is as zaro_stitch_simplify left it. itemsize at least 1. */
 void zaro_stitch_copy(size_t rank, const zaro_walk *walk, size_t itemsize, const uint8_t *src, uint8_t *dst);
 
+/* True where the last simplified axis is a run, in both, of at least `least` elements: rows. */
+bool zaro_stitch_has_rows(size_t rank, const zaro_walk *walk, size_t itemsize, int64_t least);
+
+/* Copy a region that has rows out of a block whose bytes are shuffled: planes [itemsize][count], as filter.h has
+ * them. first: the element of the block from which the walk begins. */
+void zaro_stitch_unshuffle(size_t rank, const zaro_walk *walk, size_t itemsize, const uint8_t *planes, size_t count,
+                           size_t first, uint8_t *dst);
+
 /* Write `value` [itemsize] to every element of the output side; sources are not looked at. */
 void zaro_stitch_fill(size_t rank, const zaro_walk *walk, size_t itemsize, const uint8_t *value, uint8_t *dst);
 

@@ -21,6 +21,7 @@ from zaro.codecs.other import compile_other
 from zaro.codecs.parts import Bytes, BytesStep, CodecLike, KernelStep, Part, SizedStep, State, as_bytes
 from zaro.codecs.registry import served
 from zaro.codecs.shards import compile_shard
+from zaro.codecs.values import VALUES
 from zaro.errors import MetadataError, UnsupportedError
 
 __all__ = ["Chain", "compile_chain"]
@@ -150,9 +151,9 @@ class _Walk:
     """A codec list on the way from array to stored bytes."""
 
     def __init__(self, dtype: np.dtype[Any], chunk_shape: tuple[int, ...], fill: Any) -> None:
-        self.dtype, self.chunk_shape, self.fill = dtype, chunk_shape, fill
+        self.dtype, self.chunk_shape = dtype, chunk_shape
         self.nbytes = math.prod(chunk_shape) * dtype.itemsize
-        self.state = State(dtype, self.nbytes)
+        self.state = State(dtype, self.nbytes, fill=fill)
         self.parts: list[Part] = []
         self.order = tuple(range(len(chunk_shape)))
         self.blocks: Callable[[Bytes], NDArray[Any]] | None = None
@@ -187,6 +188,8 @@ class _Walk:
             members.misplaced("which turns elements into bytes, but other codecs did so before")
         if array and codec in BYTES and codec not in ARRAY:
             members.misplaced("but no codec before it turned the array into bytes")
+        if members.name in VALUES:
+            return VALUES[members.name]
         return NATIVE.get(codec, compile_other)
 
     def _shape(self) -> tuple[int, ...]:
@@ -196,7 +199,7 @@ class _Walk:
     def _shard(self, members: Members) -> None:
         if self.state.dtype is None:
             members.misplaced("but a codec before it left no array of numbers")
-        shard = compile_shard(members, self.state.dtype, self._shape(), self.fill, compile_chain)
+        shard = compile_shard(members, self.state.dtype, self._shape(), self.state.fill, compile_chain)
         if self.dtype.hasobject:
             self.blocks = partial(_block, shard.block, self._shape(), self.order)
         else:

@@ -80,11 +80,14 @@ class State:
         Its size; None where the data decide.
     array : bool
         Whether it is still an array: no codec that turns arrays into bytes has been met.
+    fill : scalar, optional
+        What an absent chunk holds, as the codecs so far encode it.
     """
 
     dtype: np.dtype[Any] | None
     nbytes: int | None
     array: bool = True
+    fill: Any = None
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ _FALLBACKS = {
     "bz2": "python",
     "lzma": "python",
 }
+_OURS = ("bytes", "transpose", "quantize", "bitround", "scale_offset", "sharding_indexed")
 _NUMCODECS = ("base64", "jenkins_lookup3", "packbits", "categorize", "vlen-utf8", "vlen-bytes", "vlen-array")
 
 
@@ -62,10 +63,13 @@ def providers() -> dict[str, str]:
     table = {
         codec: _kernel(step) or _package(_FALLBACKS.get(codec, "numcodecs")) for codec, step in _STEPS.items()
     }
-    table |= dict.fromkeys(("bytes", "transpose", "quantize", "bitround", "sharding_indexed"), "zaro")
+    table |= dict.fromkeys(
+        ("bytes", "transpose", "quantize", "bitround", "sharding_indexed", "scale_offset"), "zaro"
+    )
     table |= {"bz2": _package("python"), "lzma": _package("python"), "json2": _package("python")}
     table |= dict.fromkeys(_NUMCODECS, _package("numcodecs"))
     table |= {codec: _package(package) for codec, package in PACKAGES.items() if codec not in table}
+    table["cast_value"] = _package("cast-value-rs")
     table["pickle"] = "refused: it runs code of the file's author"
     return dict(sorted(table.items()))
 

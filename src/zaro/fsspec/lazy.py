@@ -18,7 +18,9 @@ from zaro.fsspec.documents import as_bytes, dumps
 from zaro.references.contents import Contents, reference_at
 from zaro.references.layout import ChunkLayout, is_metadata, layout_of, split_key
 from zaro.references.listing import Entry, Listing
-from zaro.references.parquet import HEADER, ParquetSet, ParquetTable, partition_key, read_folder
+from zaro.references.parquet import HEADER, read_folder
+from zaro.references.parquet_set import ParquetSet, partition_key
+from zaro.references.parquet_table import ParquetTable
 from zaro.references.parquet_writer import encode_partition
 from zaro.references.set import References
 from zaro.references.table import EmptyTable, Table

@@ -33,7 +33,7 @@ def target_folder(target: str | os.PathLike[str]) -> str:
 def name_of(files: Sequence[str], file_id: int, folder: str | None) -> str:
     """How a document in `folder` names a file: as it was written, if it means the same there."""
     if isinstance(files, JoinedFiles):
-        behind = file_id - len(files.first)
+        behind = file_id - files.split
         return name_of(files.first, file_id, folder) if behind < 0 else name_of(files.second, behind, folder)
     if isinstance(files, Files) and files.folder in (None, folder):
         return files.name(file_id)

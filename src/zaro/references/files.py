@@ -174,19 +174,20 @@ class PackedFiles(Files):
 
 
 class JoinedFiles(Files):
-    """Two file tables as one: the ids of the second follow those of the first."""
+    """Two file tables as one: ids from `split` on, as many as the first has now, are the second's."""
 
-    __slots__ = ("first", "folder", "second")
+    __slots__ = ("first", "folder", "second", "split")
 
     def __init__(self, first: Sequence[str], second: Sequence[str]) -> None:
         self.first, self.second, self.folder = first, second, None
+        self.split = len(first)  # which may grow
 
     def __len__(self) -> int:
-        return len(self.first) + len(self.second)
+        return self.split + len(self.second)
 
     def _part(self, index: int) -> tuple[Sequence[str], int]:
         index = range(len(self))[index]
-        return (self.first, index) if index < len(self.first) else (self.second, index - len(self.first))
+        return (self.first, index) if index < self.split else (self.second, index - self.split)
 
     def _at(self, index: int) -> str:
         files, k = self._part(index)

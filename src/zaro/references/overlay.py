@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,13 @@ from zaro.references.table import ABSENT, INLINE, EmptyTable, Located, Table
 __all__ = ["OverlayTable", "overlay"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class OverlayTable:
     """Two tables of one array."""
 
     lower: Table
     upper: Table
+    _files: JoinedFiles | None = field(default=None, repr=False)
 
     @property
     def nchunks(self) -> int:
@@ -31,16 +33,24 @@ class OverlayTable:
         upper = above.file_id != ABSENT
         if not upper.any():
             return below
-        shift = np.where(above.file_id >= 0, np.int32(len(below.files)), np.int32(0))
+        files = self._joined(below.files, above.files)
+        shift = np.where(above.file_id >= 0, np.int32(files.split), np.int32(0))
         inline = bytes(below.inline) + bytes(above.inline) if len(below.inline) else above.inline
         moved = above.offset + np.where(above.file_id == INLINE, len(below.inline), 0)
         return Located(
             np.where(upper, above.file_id + shift, below.file_id),
             np.where(upper, moved, below.offset),
             np.where(upper, above.length, below.length),
-            JoinedFiles(below.files, above.files),
+            files,
             inline,
         )
+
+    def _joined(self, lower: Sequence[str], upper: Sequence[str]) -> JoinedFiles:
+        """One table of the files of both; the same again as long as they are, for who keeps paths of it."""
+        known = self._files
+        if known is None or known.first is not lower or known.second is not upper or known.split < len(lower):
+            known = self._files = JoinedFiles(lower, upper)
+        return known
 
     def listed(self) -> NDArray[np.int64]:
         """Ids of the chunks that exist in either, ascending."""

@@ -23,7 +23,8 @@ from zaro.errors import ReferenceSetError, StoreError, ZaroError
 from zaro.references.columns import blocks, contents_of, name_of, target_folder, used_files
 from zaro.references.contents import Contents
 from zaro.references.files import is_local, local_path
-from zaro.references.parquet import EXTRA, HEADER, partition_key
+from zaro.references.parquet import EXTRA, HEADER
+from zaro.references.parquet_set import partition_key
 from zaro.references.partition import BASE64
 from zaro.references.table import INLINE, WHOLE, Located
 from zaro.references.writing import Progress, atomic

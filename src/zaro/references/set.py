@@ -37,9 +37,13 @@ FORMATS: Mapping[str, str] = {
     "parquet": "zaro.references.parquet",
     "generator": "zaro.references.generator",
 }
-"""Module of each format: `read(address, *, options, folder) -> Contents` and `write(refs, target, **how)`."""
-WRITERS: Mapping[str, str] = {"json": "zaro.references.writing", "generator": "zaro.references.pack"}
-"""Modules that write a format, where they are not the same."""
+"""Module that reads each format: `read(address, *, options, folder) -> Contents`."""
+WRITERS: Mapping[str, str] = {
+    "json": "zaro.references.writing",
+    "parquet": "zaro.references.parquet_writer",
+    "generator": "zaro.references.pack",
+}
+"""Module that writes each format: `write(refs, target, **how)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +318,7 @@ class References(Mapping[str, "Reference"]):
         chosen = format or format_of(name)
         if chosen not in FORMATS:
             raise ValueError(f"format={format!r}; there are {', '.join(FORMATS)}")
-        write = import_module(WRITERS.get(chosen, FORMATS[chosen])).write
+        write = import_module(WRITERS[chosen]).write
         unknown = how.keys() - signature(write).parameters.keys()
         if unknown:
             raise ValueError(f"format {chosen!r} has no option {', '.join(sorted(unknown))}")

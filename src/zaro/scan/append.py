@@ -17,7 +17,7 @@ from zaro.hierarchy import Array, open_node
 from zaro.references.contents import Contents
 from zaro.references.layout import ChunkLayout
 from zaro.references.overlay import OverlayTable
-from zaro.references.parquet import ParquetTable
+from zaro.references.parquet_table import ParquetTable
 from zaro.references.parquet_writer import RECORD_SIZE, extend
 from zaro.references.set import References, format_of
 from zaro.references.table import DenseTable, EmptyTable, Located, SparseTable, Table

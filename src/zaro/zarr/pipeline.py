@@ -168,18 +168,21 @@ class CodecPipeline(BatchedCodecPipeline):
         nbytes = sum(one.nbytes for (stored, _), one in zip(pairs, blocks, strict=True) if stored is not None)
         return decode() if nbytes < _WORTH_A_THREAD else await asyncio.to_thread(decode)
 
-    async def read(self, batch_info: Iterable[Task], out: NDBuffer, drop_axes: tuple[int, ...] = ()) -> None:
+    # zarr-python asks since 3.2 what became of each chunk; before, for nothing
+    async def read(  # type: ignore[override]
+        self, batch_info: Iterable[Task], out: NDBuffer, drop_axes: tuple[int, ...] = ()
+    ) -> tuple[dict[str, str], ...]:
         """Read chunks, decode them, and place what is wanted of them."""
         tasks = list(batch_info)
         blocks = [self._blocks(task[1]) for task in tasks]
         if type(out) is not cpu.NDBuffer or not all(blocks) or self.supports_partial_decode:
-            await super().read(tasks, out, drop_axes)
-            return
+            return await super().read(tasks, out, drop_axes)  # type: ignore[func-returns-value, return-value]
         reading = _Reading(tasks, blocks, out.as_ndarray_like(), drop_axes)  # type: ignore[arg-type]
         if (fetch := _at_once(tasks)) is not None:
             await reading.on_threads(fetch)
         else:
             await reading.as_it_arrives()
+        return tuple({"status": "missing" if missing else "present"} for missing in reading.missing)
 
 
 CodecPipeline.__module__ = "zaro.zarr"  # zarr-python finds it by this name
@@ -193,6 +196,7 @@ class _Reading:
         self, tasks: list[Task], blocks: list[Blocks], out: NDArray[Any], drop_axes: tuple[int, ...]
     ) -> None:
         self._tasks, self._blocks, self._out, self._drop_axes = tasks, blocks, out, drop_axes
+        self.missing = [False] * len(tasks)
         self._nbytes = sum(one.nbytes for one in blocks)
         largest = max((one.nbytes for one in blocks), default=1)
         size = min(_MOST_CHUNKS, max(1, _BATCH_BYTES // max(largest, 1)))
@@ -244,6 +248,7 @@ class _Reading:
             _, spec, chunk_selection, out_selection, _ = self._tasks[k]
             if data is None:
                 self._out[out_selection] = fill_value_or_default(spec)
+                self.missing[k] = True
                 continue
             part = self._blocks[k].decode(data, decoder)[chunk_selection]
             self._out[out_selection] = part.squeeze(axis=self._drop_axes) if self._drop_axes else part
