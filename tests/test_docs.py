@@ -124,6 +124,15 @@ def test_opening_parquet_and_even_generators_does_not_grow_with_the_chunks():
         assert max(memory) < 2 * min(memory)
 
 
+def test_the_architecture_page_names_every_room():
+    source = (ROOT / "tests" / "test_arrows.py").read_text()
+    rooms = re.findall(r'"(\w+)"', source.partition("LEVELS = (")[2].partition("\n)\n")[0])
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    assert len(rooms) > 20
+    for room in rooms:
+        assert re.search(rf"`(zaro\.)?{room}`", text) or room in ("zaro", "_core"), room
+
+
 def test_links_of_the_readme_lead_to_pages():
     for target in re.findall(r"\]\((docs/[^)#]+)\)", README):
         assert (ROOT / target).is_file(), target
