@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("zaro", deadline=None)  # how long an example takes is the machine's affair
+settings.load_profile("zaro")
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,25 @@ def test_figures_of_scale_in_the_readme_are_those_on_record():
         assert figures == " | ".join(told)
 
 
+def test_the_first_figures_of_the_readme_are_those_on_record():
+    times, million, hundred = map(
+        int,
+        re.search(r"reads (\d+) times .*? opens in\s(\d+) ms, .*? in (\d+) ms", README, re.DOTALL).groups(),
+    )
+    (case,) = [case for case in record("peers")["cases"] if case["case"] == "16KiB, zlib (HDF5)"]
+    opened = {(cell["form"], cell["chunks"]): cell["open_s"] * 1e3 for cell in record("scale")["cells"]}
+    assert times == round(case["seconds"]["kerchunk"] / case["seconds"]["zaro"])
+    assert million == round(opened["json", 10**6])
+    assert hundred == round(opened["parquet", 10**8])
+
+
+def test_the_recipe_of_conda_needs_what_the_package_needs():
+    needs = re.search(r"^dependencies = \[\n(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.M | re.S)[1]
+    run = re.search(r"^  run:\n((?:    - .*\n)+)", (ROOT / "docs/conda/recipe.yaml").read_text(), re.M)[1]
+    wanted = {need.replace("blosc2", "python-blosc2") for need in re.findall(r'^  "(.+?)"', needs, re.M)}
+    assert {line.strip("- ").replace(" ", "") for line in run.splitlines()} == wanted | {"python>=3.11"}
+
+
 def test_opening_parquet_and_even_generators_does_not_grow_with_the_chunks():
     cells = record("scale")["cells"]
     for form in ("parquet", "generator, even"):
@@ -103,6 +122,15 @@ def test_opening_parquet_and_even_generators_does_not_grow_with_the_chunks():
         assert len(opened) == 5
         assert max(opened) < 3 * min(opened)
         assert max(memory) < 2 * min(memory)
+
+
+def test_the_architecture_page_names_every_room():
+    source = (ROOT / "tests" / "test_arrows.py").read_text()
+    rooms = re.findall(r'"(\w+)"', source.partition("LEVELS = (")[2].partition("\n)\n")[0])
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    assert len(rooms) > 20
+    for room in rooms:
+        assert re.search(rf"`(zaro\.)?{room}`", text) or room in ("zaro", "_core"), room
 
 
 def test_links_of_the_readme_lead_to_pages():

@@ -9,23 +9,24 @@ from .data import axis, need, write_references
 CHUNKS = axis(10_000, 100_000, 1_000_000)
 
 
-def write_documents(folder):
-    for chunks in CHUNKS:
-        write_references(folder / f"{chunks}.json", chunks)
+class Documents:
+    """kerchunk documents. The number of references is the axis that hurts."""
 
-
-class OpenDataset:
-    """A kerchunk document through xarray. The number of references is the axis that hurts."""
-
-    params = (["zaro", "kerchunk"], CHUNKS)
     param_names = ("engine", "references")
     timeout = 300
 
     def setup_cache(self):
-        write_documents(Path.cwd())
+        for chunks in CHUNKS:
+            write_references(Path.cwd() / f"{chunks}.json", chunks)
         return Path.cwd()
 
     setup_cache.timeout = 900
+
+
+class OpenDataset(Documents):
+    """A document through xarray."""
+
+    params = (["zaro", "kerchunk"], CHUNKS)
 
     def setup(self, folder, engine, references):
         self.xarray = need("xarray")
@@ -42,18 +43,10 @@ class OpenDataset:
         self.dataset = self.open(engine)
 
 
-class OpenArray:
-    """One array of a kerchunk document, without xarray."""
+class OpenArray(Documents):
+    """One array of a document, without xarray."""
 
     params = (["zaro", "zarr-python"], CHUNKS)
-    param_names = ("engine", "references")
-    timeout = 300
-
-    def setup_cache(self):
-        write_documents(Path.cwd())
-        return Path.cwd()
-
-    setup_cache.timeout = 900
 
     def setup(self, folder, engine, references):
         self.document = str(folder / f"{references}.json")

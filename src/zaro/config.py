@@ -95,7 +95,13 @@ def memory() -> int:
 
 
 def threads() -> int:
-    """Threads that take part in one read: as set, else `ZARO_THREADS`, else one for each processor."""
+    """Threads that take part in one read: as set, else `ZARO_THREADS`, else one for each processor.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
     if _threads is not None:
         return _threads
     asked = os.environ.get("ZARO_THREADS", "")
@@ -103,7 +109,18 @@ def threads() -> int:
 
 
 def set_threads(n: int | None) -> None:
-    """Let `n` threads take part in each read from now on; None goes back to what the machine has."""
+    """Let `n` threads take part in each read of the process from now on.
+
+    Parameters
+    ----------
+    n : int or None
+        At least 1; None goes back to what the environment or the machine says.
+
+    Raises
+    ------
+    ValueError
+        `n` is less than 1.
+    """
     global _threads  # noqa: PLW0603 - the one setting of the process
     if n is not None and n < 1:
         raise ValueError(f"{n} threads; at least 1 is needed")
@@ -112,7 +129,22 @@ def set_threads(n: int | None) -> None:
 
 @contextlib.contextmanager
 def threads_set_to(n: int) -> Iterator[None]:
-    """Let `n` threads take part in reads within a `with` block."""
+    """Let `n` threads take part in reads within a `with` block; of all threads of the process.
+
+    Parameters
+    ----------
+    n : int
+        At least 1.
+
+    Yields
+    ------
+    None
+
+    Raises
+    ------
+    ValueError
+        `n` is less than 1.
+    """
     before = _threads
     set_threads(n)
     try:

@@ -90,7 +90,7 @@ def _rebuild(kind: type[ZaroError], args: tuple[Any, ...], facts: dict[str, Any]
 
 
 class ZaroError(Exception):
-    """Base of every error that zaro raises on purpose."""
+    """Base of every error that zaro raises on purpose; its text says where, and what was found."""
 
     def __str__(self) -> str:
         # KeyError and OSError have ideas of their own about text
@@ -102,7 +102,17 @@ class ZaroError(Exception):
 
 
 class NodeNotFoundError(ZaroError, KeyError, FileNotFoundError):
-    """No array or group lies at `path` of `target`; `known` holds a few names that do."""
+    """No array or group lies at a path of a target.
+
+    Attributes
+    ----------
+    path : str
+        What was asked for.
+    target : str
+        Where; empty where that is not known.
+    known : tuple of str
+        A few names that are there.
+    """
 
     def __init__(self, path: str, target: str = "", known: tuple[str, ...] = ()) -> None:
         super().__init__(path)
@@ -115,7 +125,19 @@ class NodeNotFoundError(ZaroError, KeyError, FileNotFoundError):
 
 
 class MetadataError(ZaroError, ValueError):
-    """A metadata document is broken: which `document` of which `target`, which `member`, what `reason`."""
+    """A metadata document is not what its format asks for.
+
+    Attributes
+    ----------
+    document : str
+        Key of the document, as `sst/.zarray`.
+    member : str
+        Where in it, as `codecs[1].configuration.level`; empty for all of it.
+    reason : str
+        What was found, and what was expected.
+    target : str
+        The store or set in which the document stands; empty where that is not known.
+    """
 
     def __init__(self, document: str, member: str, reason: str) -> None:
         super().__init__(reason)
@@ -127,7 +149,18 @@ class MetadataError(ZaroError, ValueError):
         return f"{where} {_told(self.reason)}" + (f" (in {_told(self.target)})" if self.target else "")
 
     def of(self, target: str) -> MetadataError:
-        """Say in which target the document stands, unless that was said."""
+        """Say in which target the document stands, unless that was said.
+
+        Parameters
+        ----------
+        target : str
+            Address of the store or set.
+
+        Returns
+        -------
+        MetadataError
+            This error itself.
+        """
         self.target = self.target or target
         return self
 
@@ -141,7 +174,17 @@ class DimensionNamesError(MetadataError, KeyError):
 
 
 class ReferenceSetError(ZaroError, ValueError):
-    """A reference set is broken: which `document`, which `place` in it (key, field, byte), what `reason`."""
+    """A reference set contradicts itself or its format.
+
+    Attributes
+    ----------
+    document : str
+        Address of the document or partition; empty for one that came as bytes or as a mapping.
+    place : str
+        Where in it: a key, a member or a byte.
+    reason : str
+        What was found, and what was expected.
+    """
 
     def __init__(self, document: str, place: str, reason: str) -> None:
         super().__init__(reason)
@@ -156,7 +199,17 @@ class TemplateError(ReferenceSetError):
 
 
 class GeneratorError(ReferenceSetError):
-    """A generator contradicts itself: in which `field`, at which flat `index` (None: all of it)."""
+    """A generator contradicts itself.
+
+    Attributes
+    ----------
+    document, place, reason : str
+        As for `ReferenceSetError`.
+    field : str
+        Member of the generator, as `gaps.ids`.
+    index : int or None
+        Flat index of the chunk, counted from 0; None where all of the field is meant.
+    """
 
     def __init__(self, document: str, field: str, index: int | None, reason: str) -> None:
         super().__init__(document, field if index is None else f"{field}, index {index}", reason)
@@ -164,7 +217,17 @@ class GeneratorError(ReferenceSetError):
 
 
 class ScanError(ZaroError, ValueError):
-    """Something in a file cannot be represented: in which `file`, which `variable`, for what `reason`."""
+    """Something in a file cannot be said by a reference set, or the file is damaged.
+
+    Attributes
+    ----------
+    file : str
+        Path or URL.
+    variable : str
+        Path of the variable in it; empty for all of the file.
+    reason : str
+        What was found.
+    """
 
     def __init__(self, file: str, variable: str, reason: str) -> None:
         super().__init__(reason)
@@ -176,7 +239,17 @@ class ScanError(ZaroError, ValueError):
 
 
 class CombineError(ZaroError, ValueError):
-    """Sets cannot be joined: which one (`file`), which `variable`, for what `reason`."""
+    """Reference sets cannot be joined.
+
+    Attributes
+    ----------
+    file : str
+        The set that does not fit: its address, its first file or its label.
+    variable : str
+        Path of the variable; empty for all of the set.
+    reason : str
+        Both values.
+    """
 
     def __init__(self, file: str, variable: str, reason: str) -> None:
         super().__init__(reason)
@@ -199,7 +272,17 @@ class SelectionError(ZaroError, IndexError):
 
 
 class StoreError(ZaroError, OSError):
-    """A store, file or server did not give what was asked for: `url`, `reason`, `attempts` made."""
+    """A store, file or server did not give what was asked for.
+
+    Attributes
+    ----------
+    url : str
+        Path or URL.
+    reason : str
+        What happened, in words or as the system says it.
+    attempts : int
+        Requests that were made before giving up.
+    """
 
     def __init__(self, url: str, reason: str, attempts: int = 1) -> None:
         super().__init__(reason)
@@ -219,7 +302,17 @@ class StoreNotFoundError(StoreError, FileNotFoundError):
 
 
 class ChangedError(StoreError):
-    """A file has changed since it was scanned: `url`, `what` of it, how it was `recorded` and is `found`."""
+    """A file is not the one that was scanned, by the fingerprint that the set holds of it.
+
+    Attributes
+    ----------
+    url, reason, attempts
+        As for `StoreError`.
+    what : str
+        What differs: size, time or tag.
+    recorded, found : object
+        As it was when it was scanned, and as it is; sizes in bytes.
+    """
 
     def __init__(self, url: str, what: str, recorded: object, found: object) -> None:
         super().__init__(url, f"has changed since it was scanned: its {what} was {recorded!r}, is {found!r}")
@@ -240,6 +333,7 @@ class ChunkError(ZaroError, OSError):
     offset, length : int or None
         Its span in bytes; None where the whole file is the chunk.
     reason : str
+        What happened, in words or as the system says it.
     """
 
     def __init__(
@@ -273,9 +367,16 @@ class CorruptChunkError(ChunkError, ValueError):
 
 
 class XGroupError(ZaroError, ValueError):
-    """A convention is not what it should be: of which `array`, at which `place` in it, why (`reason`).
+    """A convention of an array is not what it should be.
 
-    `array` is an absolute path; `place` is spelled `cs/crs/0/axes/time`, empty for the whole array.
+    Attributes
+    ----------
+    array : str
+        Absolute path of the array.
+    place : str
+        Where in its attributes, spelled `cs/crs/0/axes/time`; empty for the whole array.
+    reason : str
+        What was found, and which places were tried.
     """
 
     def __init__(self, array: str, place: str, reason: str) -> None:
@@ -302,8 +403,12 @@ class XGroupPathError(XGroupError):
 class XGroupNoPrincipalWarning(UserWarning):
     """An array of engine `xgroup` lacks coordinates: it declares no principal convention, or a broken one.
 
-    The text begins with the name of the error's class where there is an `error`; it is None for an
-    array that declares no principal convention.
+    The text begins with the name of the error's class where there is an error.
+
+    Attributes
+    ----------
+    error : XGroupError or None
+        What is broken; None for an array that declares no principal convention.
     """
 
     def __init__(self, text: str, error: XGroupError | None = None) -> None:

@@ -47,7 +47,15 @@ def _version(name: str) -> str | None:
 
 
 def show_versions() -> None:
-    """Print what `versions` says, for a bug report."""
+    """Print versions, and who decodes each codec, for a bug report.
+
+    A package that is not installed is a dash. A decoder is zaro's own in C, or a Python package; a codec
+    without any is an `UnsupportedError` where an array has it.
+
+    See Also
+    --------
+    zaro.config : settings of the process.
+    """
     found = versions()
     print(f"python {found['python']}, {found['system']}")
     for title in ("packages", "decoders"):

@@ -192,7 +192,18 @@ def _numcodecs(codec: Codec) -> Any:
 
 
 class ZaroBackendEntrypoint(BackendEntrypoint):
-    """Opens Zarr stores and kerchunk reference sets of every form."""
+    """Opens Zarr stores and kerchunk reference sets of every form: `engine="zaro"`.
+
+    References
+    ----------
+    - CF Conventions, which xarray itself decodes: masks, scales, times, coordinates.
+    - kerchunk's xarray engine, whose nested `storage_options` mean the same here.
+
+    See Also
+    --------
+    xarray.backends.BackendEntrypoint : the interface.
+    xarray.open_dataset : what calls it, and adds `chunks`.
+    """
 
     description = "Open Zarr stores and kerchunk reference sets with zaro"
     url = "https://pypi.org/project/zaro/"
@@ -223,7 +234,18 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
     )
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Reference sets, by the end of their name."""
+        """Whether an address is that of a reference set, by the end of its name.
+
+        Parameters
+        ----------
+        filename_or_obj
+            What the caller gave to xarray; anything but a path or URL is not for this engine to guess.
+
+        Returns
+        -------
+        bool
+            True for `.json`, `.parquet` and their kin.
+        """
         if not isinstance(filename_or_obj, (str, os.PathLike)):
             return False
         return os.fspath(filename_or_obj).rstrip("/").endswith(_REFERENCE_ENDINGS)
@@ -255,7 +277,11 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         Parameters
         ----------
         filename_or_obj
-            Whatever `zaro.open` takes.
+            Whatever `zaro.open` takes; mappers of fsspec and stores of zarr-python as well.
+        mask_and_scale, decode_times, concat_characters, decode_coords, use_cftime, decode_timedelta
+            What xarray shall decode; as for `xarray.open_dataset`.
+        drop_variables : str or iterable of str, optional
+            Arrays to leave out.
         group : str, optional
             Path of the group; the root by default.
         consolidated : bool or None, optional
@@ -276,6 +302,24 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
             kerchunk's way to pass the standard arguments.
         **options
             As `zaro.open`.
+
+        Returns
+        -------
+        xarray.Dataset
+            Every array of the group itself, not of groups below it. Nothing but metadata is read, and the
+            coordinates that become indexes.
+
+        Raises
+        ------
+        NodeNotFoundError
+            There is no such group.
+        StoreError, ReferenceSetError
+            The target cannot be opened.
+        MetadataError
+            A metadata document is broken, or consolidated ones are demanded and missing;
+            `DimensionNamesError` where an array names no dimensions.
+        ValueError
+            `mode` is another than `"r"`.
         """
         decoding: dict[str, Any] = {
             "mask_and_scale": mask_and_scale,
@@ -321,10 +365,29 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         storage_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> dict[str, Dataset]:
-        """Open every group below `group` (itself as `/`), by path; parameters as `open_dataset`.
+        """Open every group below `group`, by path.
 
         Of a store whose metadata are not consolidated, every node is asked for: that is warned of, as
         xarray's own engine does, unless `consolidated` says otherwise.
+
+        Parameters
+        ----------
+        filename_or_obj, group, consolidated, zarr_format, mode, prefer_shards, storage_options, **options
+            As for `open_dataset`.
+        mask_and_scale, decode_times, concat_characters, decode_coords, use_cftime, decode_timedelta
+            What xarray shall decode; as for `xarray.open_dataset`.
+        drop_variables : str or iterable of str, optional
+            Arrays to leave out.
+
+        Returns
+        -------
+        dict of str to xarray.Dataset
+            By path below `group`, which itself is `/`.
+
+        Raises
+        ------
+        NodeNotFoundError, StoreError, ReferenceSetError, MetadataError, ValueError
+            As `open_dataset`; `StoreError` also where the store cannot list what it holds.
         """
         _check_mode(mode)
         decoding = {
@@ -348,7 +411,24 @@ class ZaroBackendEntrypoint(BackendEntrypoint):
         return found
 
     def open_datatree(self, filename_or_obj: Any, **arguments: Any) -> DataTree:
-        """Open every group below `group` as a DataTree; parameters as `open_dataset`."""
+        """Open every group below `group` as a DataTree.
+
+        Parameters
+        ----------
+        filename_or_obj, **arguments
+            As for `open_dataset`.
+
+        Returns
+        -------
+        xarray.DataTree
+
+        Raises
+        ------
+        NodeNotFoundError, StoreError, ReferenceSetError, MetadataError
+            As `open_groups_as_dict`.
+        ValueError
+            Groups do not align with those above them, as xarray asks; `open_groups_as_dict` opens them.
+        """
         return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **arguments))
 
 

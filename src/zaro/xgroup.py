@@ -71,7 +71,18 @@ class ResolvedZarrStore(AbstractDataStore):
 
 
 class XGroupBackendEntrypoint(BackendEntrypoint):
-    """Opens Zarr stores and reference sets with the coordinates that their conventions name."""
+    """Opens stores and reference sets with the coordinates that conventions name: `engine="xgroup"`.
+
+    References
+    ----------
+    - OGC GeoZarr, and the conventions `cs`, `spatial`, `ref`, `geolocation`, `proj` and `uom`:
+      https://github.com/zarr-conventions and https://github.com/R-CF
+
+    See Also
+    --------
+    xarray.backends.BackendEntrypoint : the interface.
+    zaro.conventions.ConventionHandler : adds a convention.
+    """
 
     description = (
         "Open Zarr stores and reference sets with coordinates across groups and stores (GeoZarr conventions)"
@@ -90,7 +101,18 @@ class XGroupBackendEntrypoint(BackendEntrypoint):
     )
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Never: it is for those who ask for it."""
+        """Guess never: the engine is for those who ask for it.
+
+        Parameters
+        ----------
+        filename_or_obj
+            What the caller gave to xarray.
+
+        Returns
+        -------
+        bool
+            False.
+        """
         return False
 
     def open_dataset(self, filename_or_obj: Any, *, group: str | None = None, **arguments: Any) -> Dataset:
@@ -107,6 +129,11 @@ class XGroupBackendEntrypoint(BackendEntrypoint):
             `consolidated=False`, which does without consolidated metadata, and `zarr_format`, which changes
             nothing; and `cross_store_storage_options`, a dict from URL prefix to fsspec's options for
             the stores that references name, of which the longest prefix counts.
+
+        Returns
+        -------
+        xarray.Dataset
+            Arrays of the group, and the coordinates that their conventions name, by name.
 
         Raises
         ------
@@ -127,7 +154,23 @@ class XGroupBackendEntrypoint(BackendEntrypoint):
     def open_groups_as_dict(
         self, filename_or_obj: Any, *, group: str | None = None, **arguments: Any
     ) -> dict[str, Dataset]:
-        """Open every group below `group` (itself as `/`), by path; parameters as `open_dataset`."""
+        """Open every group below `group`, by path; each metadata document is read once for all of them.
+
+        Parameters
+        ----------
+        filename_or_obj, group, **arguments
+            As for `open_dataset`.
+
+        Returns
+        -------
+        dict of str to xarray.Dataset
+            By path below `group`, which itself is `/`.
+
+        Raises
+        ------
+        XGroupStoreError, XGroupReferenceError
+            As `open_dataset`.
+        """
         decoding, options, cross = _sorted_out(arguments)
         with still():
             start = _open(filename_or_obj, group, options, cross)
@@ -139,10 +182,21 @@ class XGroupBackendEntrypoint(BackendEntrypoint):
             }
 
     def open_datatree(self, filename_or_obj: Any, **arguments: Any) -> DataTree:
-        """Open every group below `group` as a DataTree; parameters as `open_dataset`.
+        """Open every group below `group` as a DataTree.
+
+        Parameters
+        ----------
+        filename_or_obj, **arguments
+            As for `open_dataset`.
+
+        Returns
+        -------
+        xarray.DataTree
 
         Raises
         ------
+        XGroupStoreError, XGroupReferenceError
+            As `open_dataset`.
         XGroupError
             A group and one above it disagree on a dimension that they share, or a coordinate has the
             name of a group.

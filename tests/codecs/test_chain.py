@@ -11,7 +11,7 @@ import pytest
 from chains import Codec, block, decode, make, same
 
 from zaro._core.codec import Chain as Kernel
-from zaro.codecs import providers
+from zaro.codecs import providers, registry
 from zaro.errors import CorruptChunkError, MetadataError, UnsupportedError
 
 BYTES = ("bytes", {"endian": "little"})
@@ -212,6 +212,16 @@ def test_every_codec_has_a_provider():
     assert table["bytes"] == "zaro"
     assert table["pickle"].startswith("refused")
     assert all(isinstance(text, str) and text for text in table.values())
+
+
+def test_an_environment_of_conda_has_the_library_beside_the_package(tmp_path, monkeypatch):
+    library = tmp_path / "lib" / "libblosc2.so.7"
+    library.parent.mkdir()
+    library.touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert library not in registry._blosc_libraries()
+    (tmp_path / "conda-meta").mkdir()
+    assert registry._blosc_libraries()[-1] == library
 
 
 def test_compiling_imports_neither_blosc2_nor_numcodecs():

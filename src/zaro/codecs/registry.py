@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -97,9 +99,14 @@ def _kernel_providers() -> dict[str, str | None]:
 
 
 def _blosc_libraries() -> list[Path]:
-    """Libraries that the blosc2 package may carry, without importing it: that costs 180 ms."""
+    """Libraries that the blosc2 package may carry, without importing it: that costs 180 ms.
+
+    conda's package carries none, and uses the one of the environment.
+    """
     found = importlib.util.find_spec("blosc2")
     roots = [Path(place) for place in (found.submodule_search_locations or ())] if found else []
     names = ("libblosc2.so", "libblosc2.so.*", "libblosc2.dylib", "libblosc2.*.dylib")
     folders = [root / folder for root in roots for folder in ("lib", "lib64")]
+    if roots and os.path.exists(os.path.join(sys.prefix, "conda-meta")):
+        folders.append(Path(sys.prefix) / "lib")
     return [path for folder in folders for name in names for path in sorted(folder.glob(name))]

@@ -49,6 +49,7 @@ class ConventionHandler:
     """One convention: whether it applies to an array, and which coordinates it gives.
 
     A package adds one with an entry point of the group `zaro.conventions` that names its class.
+    Its constructor takes no arguments, and one object serves all arrays.
 
     Attributes
     ----------
@@ -56,7 +57,17 @@ class ConventionHandler:
         A principal convention gives an array its coordinates; an array has one. Service conventions
         add to it, and are asked only where there is a principal one.
     name : str
+        As attributes declare it, `"cs"`; in messages.
     uuid : str or None
+        Identifier of the convention, by which declarations are told apart.
+
+    References
+    ----------
+    - Declarations in `zarr_conventions`, and their schema: https://github.com/zarr-conventions
+
+    See Also
+    --------
+    declares : whether attributes declare a convention.
     """
 
     tier: Literal["principal", "service"] = "service"
@@ -72,16 +83,36 @@ class ConventionHandler:
         root, group : GroupNode
             The root of the store, and the group that the array lies in.
         array : ArrayNode
+            The array: path, attributes, shape and names of dimensions.
+
+        Returns
+        -------
+        bool
+            Whether `get_variables` shall be asked.
         """
         return False
 
     def get_variables(self, array: ArrayNode, group: GroupNode, root: GroupNode) -> dict[str, Variable]:
-        """Coordinates of `array` by the name they shall have in the Dataset, lazy where they lie in a store.
+        """Give the coordinates of an array; asked where `detect` said yes.
+
+        Parameters
+        ----------
+        array : ArrayNode
+            The array; it may be read for by its `path`, `attrs`, `shape` and `dims`.
+        group, root : GroupNode
+            The group that the array lies in, and the root of the store.
+
+        Returns
+        -------
+        dict of str to xarray.Variable
+            By the name that each shall have in the Dataset. A dimension of the array has the array's size;
+            values that lie in a store stay there until they are asked for. Units are in the attributes, as
+            CF spells them.
 
         Raises
         ------
         XGroupError
-            It can give none; the array is opened without. Say `tell(error)` for one coordinate of many.
+            It can give none; the array is opened without, and a warning carries the error.
         """
         return {}
 
@@ -89,6 +120,17 @@ class ConventionHandler:
         """What the coordinates depend on beside the group, the dimensions and the shape; None if more.
 
         Arrays of one group that agree in all of it have the same coordinates, which are worked out once.
+
+        Parameters
+        ----------
+        array : ArrayNode
+            An array to which the convention applies.
+
+        Returns
+        -------
+        object or None
+            Whatever compares equal for arrays that share coordinates, as a part of their attributes; None
+            keeps them apart.
         """
         return None
 
@@ -98,8 +140,28 @@ def declares(
 ) -> bool:
     """Whether attributes declare a convention in their `zarr_conventions`; for handlers of other packages.
 
-    A declaration is told by its `uuid`; without one by a URL of one of the `repositories`
-    (`owner/name`, any branch or tag); by its name only where it has neither, or no URL that is known.
+    A declaration is told by its `uuid`; without one by a URL of one of the `repositories`; by its name
+    only where it has neither, or no URL that is known.
+
+    Parameters
+    ----------
+    attrs : mapping
+        Attributes of an array or group.
+    name : str
+        Name of the convention; case does not matter.
+    uuid : str, optional
+        Its identifier.
+    repositories : tuple of str
+        Repositories that specify it, as `owner/name`, for any branch or tag.
+
+    Returns
+    -------
+    bool
+        False as well where `zarr_conventions` is not what the specification says it is.
+
+    References
+    ----------
+    - Declarations in `zarr_conventions`, and their schema: https://github.com/zarr-conventions
     """
     known = {**_NAME_OF_REPOSITORY, **{each.lower(): name for each in repositories}}
     uuids = {} if uuid is None else {uuid.lower(): name}

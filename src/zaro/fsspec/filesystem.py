@@ -53,6 +53,8 @@ class ReferenceFileSystem(AsyncFileSystem):  # type: ignore[misc]
         them and no more than `max_block` bytes come of it; a `max_gap` below 0 keeps them apart.
     cache_size : int
         Parquet files that are kept in memory.
+    **kwargs
+        As for every file system of fsspec: `asynchronous`, `loop` and the like.
 
     Notes
     -----
@@ -70,6 +72,24 @@ class ReferenceFileSystem(AsyncFileSystem):  # type: ignore[misc]
     - Opening a key for writing is an error, instead of taking what is written and dropping it.
     - A relative path means a file beside the document and, failing that, below the working directory.
     - A document from afar reaches files of this machine only if `remote_protocol` or `fs` names them.
+
+    Raises
+    ------
+    ReferenceSetError
+        The document is broken.
+    FileNotFoundError
+        There is no document; of a key that the set does not have.
+    ReferenceNotReachable
+        A value is read whose file cannot be.
+
+    References
+    ----------
+    - kerchunk, "References specification": https://fsspec.github.io/kerchunk/spec.html
+
+    See Also
+    --------
+    fsspec.implementations.reference.ReferenceFileSystem : whose methods, arguments and results these are.
+    install : puts this class in its place.
     """
 
     protocol = "reference"
@@ -395,7 +415,20 @@ class ReferenceFileSystem(AsyncFileSystem):  # type: ignore[misc]
         self.dircache = {}
 
     def save_json(self, url: str, **storage_options: Any) -> None:
-        """Write the references, as they are now, to a document."""
+        """Write the references, as they are now, to a document.
+
+        Parameters
+        ----------
+        url : str
+            Path or URL of the JSON document.
+        **storage_options
+            fsspec's options for it.
+
+        Raises
+        ------
+        OSError
+            It cannot be written there.
+        """
         raw = (bytes, bytearray, memoryview)
         refs = {
             key: text_of(bytes(value)) if isinstance(value, raw) else value
@@ -449,5 +482,12 @@ def _check_within(root: str, paths: list[str]) -> None:
 
 
 def install() -> None:
-    """Let fsspec use zaro's file system for the protocol `reference`."""
+    """Let fsspec use zaro's file system for the protocol `reference`.
+
+    Lasts for the process. File systems that were made before stay what they are.
+
+    See Also
+    --------
+    fsspec.register_implementation : what it calls, with `clobber=True`.
+    """
     fsspec.register_implementation("reference", ReferenceFileSystem, clobber=True)

@@ -58,6 +58,19 @@ class LazyReferenceMapper(MutableMapping[str, Any]):
     array are a `KeyError`; `ls` lists keys that exist; data that are empty are not absent; arrays whose
     grid changes, or that are deleted, do not keep references of before. `len` is fast and counts
     the chunks that there may be, as in fsspec.
+
+    Raises
+    ------
+    ReferenceSetError
+        The header, or a partition that is there, cannot be read; at the first use.
+
+    References
+    ----------
+    - The Parquet layout, as `docs/formats/parquet.md` says it.
+
+    See Also
+    --------
+    fsspec.implementations.reference.LazyReferenceMapper : whose methods, arguments and results these are.
     """
 
     def __init__(
@@ -99,10 +112,22 @@ class LazyReferenceMapper(MutableMapping[str, Any]):
             The folder.
         storage_options : dict, optional
             For its file system, unless `fs` is given.
+        fs : file system, optional
+            On which the folder lies.
         record_size : int
             References in a partition.
         **kwargs
             As for the class.
+
+        Returns
+        -------
+        LazyReferenceMapper
+            With the header written, and nothing in it.
+
+        Raises
+        ------
+        OSError
+            The folder cannot be emptied or made.
         """
         root = os.fspath(root)
         if fs is None:
@@ -117,7 +142,13 @@ class LazyReferenceMapper(MutableMapping[str, Any]):
     # ---- what was opened -----------------------------------------------------------------------
 
     def setup(self) -> None:
-        """Read the header; the first use does so by itself."""
+        """Read the header; the first use does so by itself.
+
+        Raises
+        ------
+        ReferenceSetError
+            It is missing or broken.
+        """
         contents = read_folder(self._fetch, document=self.root)
         header = json.loads(cast("bytes", self._fetch(HEADER)))
         budget = max(self.cache_size, 1) * header["record_size"] * _ROW_NBYTES
@@ -212,11 +243,34 @@ class LazyReferenceMapper(MutableMapping[str, Any]):
         return 1 + len(opened.documents) + len(opened.contents.other) + chunks
 
     def listdir(self) -> set[str]:
-        """Paths of all arrays and groups."""
+        """Paths of all arrays and groups.
+
+        Returns
+        -------
+        set of str
+            Without the root.
+
+        Raises
+        ------
+        ReferenceSetError
+            The header is missing or broken.
+        """
         return {split_key(key)[0] for key in self.zmetadata if split_key(key)[0]}
 
     def ls(self, path: str = "", detail: bool = True) -> list[Any]:
         """List the keys directly below a path.
+
+        Parameters
+        ----------
+        path : str
+            A folder; empty for the root.
+        detail : bool
+            Whether to tell sizes and kinds.
+
+        Returns
+        -------
+        list
+            By name: keys, or with `detail` dicts of `name`, `type` ("file", "directory") and `size` (bytes).
 
         Raises
         ------
@@ -268,6 +322,13 @@ class LazyReferenceMapper(MutableMapping[str, Any]):
             Where to write, if not to `out_root`.
         storage_options : dict, optional
             For the file system of `base_url`.
+
+        Raises
+        ------
+        KeyError
+            There is no such array.
+        OSError
+            It cannot be written there.
         """
         opened, size = self._open(), self.record_size
         table = opened.table(field)
@@ -288,6 +349,11 @@ class LazyReferenceMapper(MutableMapping[str, Any]):
             Where to write, if not to `out_root`.
         storage_options : dict, optional
             For the file system of `base_url`.
+
+        Raises
+        ------
+        OSError
+            It cannot be written there.
         """
         opened = self._open()
         for path, table in list(opened.contents.tables.items()):

@@ -127,6 +127,15 @@ class Array(_Node):
 
     Takes NumPy's selections: `a[0, 500:600, ::-2]`; lists and masks, each axis on its own, with
     `a.oindex[...]`; lists of points with `a.vindex[...]`. Any number of threads may read at once.
+
+    References
+    ----------
+    - Array metadata and chunk grids: the Zarr specifications that `zaro.open` names.
+    - Selections: NumPy's "Indexing on ndarrays", and NEP 21 for `oindex` and `vindex`.
+
+    See Also
+    --------
+    zaro.open : makes it.
     """
 
     _metadata: ArrayMetadata
@@ -318,7 +327,14 @@ class Array(_Node):
 
 
 class Group(_Node, Mapping[str, "Array | Group"]):
-    """A group: a mapping of names, or of paths as `ocean/sst`, to the nodes below it."""
+    """A group: a mapping of names, or of paths as `ocean/sst`, to the nodes below it.
+
+    `group["sst"]` raises `NodeNotFoundError`, a `KeyError`, where there is none.
+
+    See Also
+    --------
+    zaro.open : makes it.
+    """
 
     _metadata: GroupMetadata
 
@@ -352,6 +368,11 @@ class Group(_Node, Mapping[str, "Array | Group"]):
     def names(self) -> Iterable[str]:
         """List names directly below, of nodes and perhaps of other things; reads no metadata.
 
+        Returns
+        -------
+        iterable of str
+            Last parts of paths, each once.
+
         Raises
         ------
         StoreError
@@ -379,11 +400,16 @@ class Group(_Node, Mapping[str, "Array | Group"]):
                 yield node
 
     def nodes(self) -> Iterator[Array | Group]:
-        """Walk every node below this group, depth first, by name; raises as `children`.
+        """Walk every node below this group, depth first, by name.
 
         Yields
         ------
         Array or Group
+
+        Raises
+        ------
+        StoreError, MetadataError
+            As `children`.
         """
         levels = [self.children()]  # no recursion: a document may nest deeper than Python does
         while levels:
@@ -396,12 +422,17 @@ class Group(_Node, Mapping[str, "Array | Group"]):
                 levels.append(node.children())
 
     def tree(self) -> str:
-        """Draw everything below this group, a line for each node; raises as `children`.
+        """Draw everything below this group, a line for each node.
 
         Returns
         -------
         str
             Arrays are shown with shape and type.
+
+        Raises
+        ------
+        StoreError, MetadataError
+            As `children`.
         """
         return "\n".join([shown(self.path) or "/", *_branches(self)])
 

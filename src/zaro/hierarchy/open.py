@@ -38,8 +38,12 @@ def open_node(target: Any, path: str = "", **options: Any) -> Array | Group:
         Nothing lies at `path`.
     StoreError
         The target cannot be reached, or is nothing that zaro reads.
+    ReferenceSetError
+        It is a reference set, and broken; `ChangedError` where a file of it has changed since the scan.
     MetadataError
         A metadata document is broken.
+    TypeError, ValueError
+        The target is of no kind that zaro reads, or an option is none of the above.
 
     Notes
     -----
@@ -48,6 +52,17 @@ def open_node(target: Any, path: str = "", **options: Any) -> Array | Group:
     Examples
     --------
     >>> zaro.open("refs.json")["sst"][0, 500:600, :]  # doctest: +SKIP
+
+    References
+    ----------
+    - Zarr storage specification, version 2: https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html
+    - Zarr core specification, version 3: https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html
+    - kerchunk, "References specification": https://fsspec.github.io/kerchunk/spec.html
+
+    See Also
+    --------
+    zaro.list : names what there is to open.
+    zaro.References.open : opens a reference set for its references.
     """
     checked = Options.of(**options)
     opened = detect(target, checked)
@@ -73,6 +88,12 @@ def list_nodes(target: Any, **options: Any) -> dict[str, str]:
         The target cannot be reached, or cannot list what it holds.
     MetadataError
         A metadata document is broken.
+    ReferenceSetError, TypeError, ValueError
+        As `zaro.open`.
+
+    See Also
+    --------
+    zaro.Group.tree : draws them.
     """
     root = open_node(target, **options)
     if isinstance(root, Array):
@@ -97,8 +118,12 @@ def metadata_of(target: Any, path: str = "", **options: Any) -> NodeMetadata:
 
     Raises
     ------
-    NodeNotFoundError, StoreError, MetadataError
+    NodeNotFoundError, StoreError, MetadataError, ReferenceSetError, TypeError, ValueError
         As `zaro.open`.
+
+    See Also
+    --------
+    zaro.Array.explain : says where a chunk lies.
     """
     return open_node(target, path, **options).metadata
 
@@ -126,10 +151,14 @@ def read_node(
     ------
     MetadataError
         The node is a group, or its document is broken.
-    NodeNotFoundError, StoreError
+    NodeNotFoundError, StoreError, ReferenceSetError, TypeError, ValueError
         As `zaro.open`.
     SelectionError, ChunkError
         As `Array.read`.
+
+    See Also
+    --------
+    zaro.open : opens once, to read often.
     """
     node = open_node(target, path, **options)
     if isinstance(node, Group):

@@ -35,6 +35,8 @@ def plot(
 
     Parameters
     ----------
+    refs : References
+        The set; as a method, `refs.plot()`.
     output : path, optional
         Where to write it besides: `.png`, `.svg`, or `.html` for a page that holds all its pictures, light
         and dark, and their numbers, and that reaches for nothing on a network.

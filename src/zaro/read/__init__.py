@@ -1,4 +1,4 @@
-"""Run a plan: fetch, decode, stitch. The only home of threads.
+"""Run a plan: fetch, decode, stitch. The threads that read are here.
 
 Chunks that lie in local files, by key or by span, are read by a kernel, a batch per call, on every
 thread at once. Others are fetched as bytes first; codecs that no kernel serves run in Python before

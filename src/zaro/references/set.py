@@ -75,6 +75,17 @@ class References(Mapping[str, "Reference"]):
     `zaro.references.files`.
 
     Pickles as its address and options where it was opened from an address, else with its contents.
+
+    References
+    ----------
+    - kerchunk, "References specification": https://fsspec.github.io/kerchunk/spec.html
+    - fsspec's `LazyReferenceMapper`, for the Parquet layout.
+    - D. Westwood, "Experiments with Kerchunk" (2023), for generators.
+
+    See Also
+    --------
+    zaro.scan : makes the set of a file.
+    zaro.concat, zaro.merge : make one set of many.
     """
 
     def __init__(
@@ -233,9 +244,25 @@ class References(Mapping[str, "Reference"]):
     def stats(self, *, progress: Progress | None = None) -> dict[str, ArrayStats]:
         """Count, per array: chunks, present, absent, inline, bytes, files, gfactor.
 
-        Linear in the chunks. `bytes` leaves out whole files, whose size no set knows; `gfactor` is the
-        share of regular chunks in the generator that holds the array, or would hold it. `progress` is
-        called now and then with the chunks that are counted and those that there are.
+        Parameters
+        ----------
+        progress : callable, optional
+            Called now and then with the chunks that are counted, and those that there are.
+
+        Returns
+        -------
+        dict of str to ArrayStats
+            By path of the array. `bytes` leaves out whole files, whose size no set knows; `gfactor` is the
+            share of regular chunks in the generator that holds the array, or would hold it.
+
+        Raises
+        ------
+        ReferenceSetError
+            A Parquet partition that is there cannot be read.
+
+        Notes
+        -----
+        Linear in the chunks.
         """
         from zaro.references.stats import stats
 
@@ -253,6 +280,11 @@ class References(Mapping[str, "Reference"]):
         -------
         str
             File and bytes; or what is missing: the array, or the place in its grid.
+
+        Raises
+        ------
+        ReferenceSetError
+            The Parquet partition of the chunk is there and cannot be read.
         """
         return explain(self.contents, key)
 
@@ -319,7 +351,18 @@ class References(Mapping[str, "Reference"]):
         yield from contents.other
 
     def items(self) -> ItemsView[str, Reference]:
-        """Keys and references; a chunk's are made when they are asked for, and not kept."""
+        """Keys and references; a chunk's are made when they are asked for, and not kept.
+
+        Returns
+        -------
+        view of (str, reference)
+            Every key that exists, metadata documents first; a reference as `refs[key]` gives it.
+
+        Raises
+        ------
+        ReferenceSetError
+            A Parquet partition that is there cannot be read; raised while the view is walked.
+        """
         return _Items(self)
 
     def __len__(self) -> int:

@@ -9,9 +9,8 @@ Source: kerchunk's specification of references, version 1.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,11 +67,6 @@ class StandardGenerator:
     def refuse(self, reason: str) -> ReferenceSetError:
         """Make the error that names the generator."""
         return ReferenceSetError(self.templates.document, self.place, reason)
-
-    def products(self, names: Sequence[str]) -> Iterator[dict[str, Value]]:
-        """Every combination of some dimensions, the last fastest."""
-        for values in itertools.product(*(self.dimensions[name] for name in names)):
-            yield dict(zip(names, values, strict=True))
 
     def reference(self, values: Mapping[str, Value]) -> tuple[str, str, int, int]:
         """Evaluate one: key, url, offset and length."""

@@ -76,12 +76,18 @@ def append(
         written.
     UnsupportedError
         The set cannot grow where it lies.
+    StoreError
+        The target cannot be read or written.
 
     Notes
     -----
     Who reads the set meanwhile sees the old one or the new one: every file is replaced at once, partitions
     before the header, and chunks that were there mean the same in both. For this the coordinate keeps its
     chunks, and gets new ones behind them. Two that append at a time must take turns.
+
+    See Also
+    --------
+    zaro.concat : makes a new set of all.
     """
     address = os.fspath(target)
     refs = References.open(address, storage_options=storage_options, changed="ignore")

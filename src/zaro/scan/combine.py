@@ -58,10 +58,24 @@ def concat(
     ------
     CombineError
         The sets do not fit: names the set, the variable, and both values.
+    ReferenceSetError, StoreError
+        One of them cannot be opened.
+    ValueError
+        No set, or no dimension, was named.
 
     Notes
     -----
     Columnar: a second for a million references. Takes memory for the columns of the result.
+
+    References
+    ----------
+    - Times and their units: CF Conventions 1.11, section 4.4, decoded by cftime.
+    - kerchunk's `MultiZarrToZarr`, which does the same key by key.
+
+    See Also
+    --------
+    zaro.append : puts sets behind one that is stored.
+    zaro.merge : puts variables side by side.
     """
     members = members_of(sets, labels)
     dims = [dim] if isinstance(dim, str) else list(dim)
@@ -92,6 +106,14 @@ def merge(sets: Sequence[Any], *, check: bool = True, labels: Sequence[str] | No
     ------
     CombineError
         A variable or the size of a dimension differs: names the set, the variable, and both values.
+    ReferenceSetError, StoreError
+        One of them cannot be opened.
+    ValueError
+        There is no set.
+
+    See Also
+    --------
+    zaro.concat : joins sets along a dimension.
     """
     members = members_of(sets, labels)
     out = Output()

@@ -78,8 +78,23 @@ def scan(
     ------
     ScanError
         The file is damaged, or a variable in it cannot be represented; says which and why.
+    UnsupportedError
+        A package is missing that reads the format; says which.
     StoreError
         There is no such file, or it cannot be reached.
+
+    References
+    ----------
+    - The HDF Group, "HDF5 File Format Specification Version 3.0"; read through h5py.
+    - Unidata, "NetCDF Classic Format Specification" (CDF-1, CDF-2, CDF-5).
+    - Adobe, "TIFF Revision 6.0", and OGC 21-026, "Cloud Optimized GeoTIFF"; read through tifffile.
+    - WMO No. 306, FM 92 GRIB; read through eccodes.
+    - CF Conventions and the netCDF Users Guide, for dimensions and coordinates.
+
+    See Also
+    --------
+    zaro.concat, zaro.merge : make one set of many.
+    zaro.References.save : writes it.
     """
     settings = Settings(
         inline_threshold=inline_threshold,

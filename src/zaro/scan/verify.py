@@ -38,6 +38,8 @@ def verify(refs: References, *, read: bool = False) -> list[Finding]:
 
     Parameters
     ----------
+    refs : References
+        The set; as a method, `refs.verify()`.
     read : bool
         Decode every chunk as well.
 
@@ -46,6 +48,12 @@ def verify(refs: References, *, read: bool = False) -> list[Finding]:
     list of Finding
         Empty where all is well: metadata is readable, files can be reached and are those that were scanned,
         every span lies in its file.
+
+    Raises
+    ------
+    ReferenceSetError
+        The set itself cannot be read: a Parquet partition is broken. What is wrong with the files and their
+        chunks is a finding, no error.
 
     Notes
     -----

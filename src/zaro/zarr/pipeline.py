@@ -125,6 +125,15 @@ class CodecPipeline(BatchedCodecPipeline):
     Examples
     --------
     >>> zarr.config.set({"codec_pipeline.path": "zaro.zarr.CodecPipeline"})  # doctest: +SKIP
+
+    Raises
+    ------
+    CorruptChunkError
+        The bytes of a chunk do not decode to the chunk that metadata promises.
+
+    See Also
+    --------
+    zarr.abc.codec.CodecPipeline : the interface; zarr-python makes the objects.
     """
 
     def _blocks(self, spec: ArraySpec) -> Blocks | None:

@@ -45,6 +45,22 @@ class ZaroStore(Store):
     Examples
     --------
     >>> zarr.open_group(zaro.zarr.ZaroStore("refs.json"), mode="r")  # doctest: +SKIP
+
+    Raises
+    ------
+    ValueError
+        `read_only` is False; later, where a method would write.
+    TypeError
+        An option is none of zaro's.
+    StoreError, ReferenceSetError
+        The target cannot be opened; at the first use.
+    ChunkError
+        The bytes of a listed chunk cannot be had.
+
+    See Also
+    --------
+    zarr.abc.store.Store : whose methods, arguments and results these are.
+    zaro.open : reads without zarr-python.
     """
 
     def __init__(self, target: Any, *, read_only: bool = True, **options: Any) -> None:
@@ -147,12 +163,48 @@ class ZaroStore(Store):
     def get_sync(
         self, key: str, *, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None
     ) -> Buffer | None:
-        """Do what `get` does, without an event loop."""
+        """Do what `get` does, without an event loop.
+
+        Parameters
+        ----------
+        key : str
+            As in the store: `sst/c/0/5`.
+        prototype : BufferPrototype, optional
+            Kind of buffer to give; zarr-python's default.
+        byte_range : ByteRequest, optional
+            Part of the value; all of it by default.
+
+        Returns
+        -------
+        Buffer or None
+            None where the key is absent.
+
+        Raises
+        ------
+        ChunkError
+            It is listed, and its bytes cannot be had.
+        """
         found = self._objects().get([(key, span_of(byte_range))])[0]
         return None if found is None else (prototype or default_buffer_prototype()).buffer.from_bytes(found)
 
     def get_now(self, keys: Sequence[str]) -> Sequence[Bytes | None]:
-        """Whole values of some keys, as bytes, without an event loop; None for keys that are absent."""
+        """Whole values of some keys, as bytes, without an event loop.
+
+        Parameters
+        ----------
+        keys : sequence of str
+            As in the store.
+
+        Returns
+        -------
+        sequence of bytes or None
+            In the order of the keys; None for one that is absent.
+
+        Raises
+        ------
+        ChunkError
+            One is listed, and its bytes cannot be had.
+        """
         return self._objects().get([(key, None) for key in keys])
 
     async def get_partial_values(
