@@ -5,7 +5,7 @@ Source: OGC 19-008r4, "GeoTIFF Standard" 1.1, requirements classes of the raster
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ __all__ = ["Geometry", "geometry_of"]
 
 _USER_DEFINED = 32767
 _POINT = 2
+_VERTICAL = 4096
 _SPATIAL = "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4"
 _PROJ = "f17cb550-5864-4468-aeb7-f3180cfb622f"
 
@@ -23,13 +24,15 @@ _PROJ = "f17cb550-5864-4468-aeb7-f3180cfb622f"
 class Geometry:
     """The affine transform from pixels to the plane, of the corners of pixels.
 
-    `transform` is (a, b, c, d, e, f): x = a column + b row + c, y = d column + e row + f.
+    `transform` is (a, b, c, d, e, f): x = a column + b row + c, y = d column + e row + f. `keys` describe a
+    reference system that has no code.
     """
 
     transform: tuple[float, float, float, float, float, float]
     size: tuple[int, int]
     code: str | None
     geographic: bool
+    keys: dict[str, Any]
 
     def scaled(self, size: tuple[int, int], dims: tuple[str, ...]) -> Geometry | None:
         """The geometry of the same area in another number of rows and columns."""
@@ -37,7 +40,8 @@ class Geometry:
             return None
         a, b, c, d, e, f = self.transform
         down, across = self.size[0] / size[0], self.size[1] / size[1]
-        return Geometry((a * across, b * down, c, d * across, e * down, f), size, self.code, self.geographic)
+        transform = (a * across, b * down, c, d * across, e * down, f)
+        return replace(self, transform=transform, size=size)
 
     def axes(self) -> dict[str, NDArray[np.float64]]:
         """Centres of the pixels along y and x; none where the image is rotated."""
@@ -59,6 +63,8 @@ class Geometry:
         if self.code is not None:
             conventions.append({"uuid": _PROJ, "name": "proj"})
             found["proj:code"] = self.code
+        elif self.keys:
+            found["geotiff_keys"] = self.keys
         return {"zarr_conventions": conventions, **found}
 
     def axis_attributes(self, name: str) -> dict[str, Any]:
@@ -89,10 +95,24 @@ def geometry_of(page: Any, first: Any) -> Geometry | None:
     code = keys.get(3072) or keys.get(2048)
     known = code not in (None, 0, _USER_DEFINED)
     size = (int(first.imagelength), int(first.imagewidth))
-    return Geometry((a, b, c, d, e, f), size, f"EPSG:{code}" if known else None, keys.get(1024) == 2)
+    height = keys.get(_VERTICAL)
+    named = f"EPSG:{code}" if known else None
+    if known and height not in (None, 0, _USER_DEFINED):
+        named = f"{named}+{height}"
+    described = {} if known else _described(page)
+    return Geometry((a, b, c, d, e, f), size, named, keys.get(1024) == 2, described)
 
 
 def _keys(directory: Any) -> dict[int, int]:
     """Keys whose value stands in the directory itself."""
     rows = [directory[k : k + 4] for k in range(4, len(directory) - 3, 4)]
     return {int(key): int(value) for key, place, count, value in rows if place == 0}
+
+
+def _described(page: Any) -> dict[str, Any]:
+    """The keys of a reference system that has no code, by name."""
+    found = {}
+    for name, value in (page.geotiff_tags or {}).items():
+        if name.endswith("GeoKey") and isinstance(value, int | float | str):
+            found[name] = int(value) if isinstance(value, int) else value
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from zaro.codecs.foreign import with_imagecodecs
 from zaro.errors import ScanError
 from zaro.references.layout import join_path
 from zaro.scan.draft import Chunks, Draft, Encoded, SetBuilder, decode, fill_json
+from zaro.scan.gdal import band_attributes
 from zaro.scan.geotiff import Geometry, geometry_of
 from zaro.scan.source import Source
 
@@ -37,6 +38,7 @@ _IMAGES = {
     50002: "imagecodecs_jpegxl",
 }
 """Codecs of whole images, which lose something: what they decode is never encoded again."""
+LERC = 34887
 RUN = 1 << 20
 """Bytes of a chunk of an uncompressed image whose strips do not divide it evenly."""
 
@@ -65,35 +67,58 @@ def scan_tiff(source: Source, builder: SetBuilder) -> None:
 
 def _series(source: Source, builder: SetBuilder, tiff: Any) -> None:
     file_id = builder.add_file(source.url, source.read)
-    groups: dict[str, dict[str, Any]] = {"": {}}
+    groups: dict[str, _Group] = {"": _Group()}
     deep = any(len(series.levels) > 1 for series in tiff.series)
     for number, series in enumerate(tiff.series):
         name = f"data_{number}" if number else "data"
         geometry = geometry_of(series.keyframe, series.levels[0].keyframe)
         for k, level in enumerate(series.levels):
-            group = str(k) if deep else ""
-            path = join_path(group, name)
-            if builder.settings.skips(path) or (group and builder.settings.skips(group)):
+            path = join_path(str(k) if deep else "", name)
+            if builder.settings.skips(path) or (deep and builder.settings.skips(str(k))):
                 continue
             image = _Image(source, builder, level, path, file_id)
             draft = image.draft()
             scaled = geometry.scaled(image.size, draft.dims) if geometry is not None else None
+            group = groups.setdefault(str(k) if deep else "", _Group())
+            names = group.names(draft, scaled, number)
+            draft.dims = tuple(names.get(dim, dim) for dim in draft.dims)
             if scaled is not None:
-                groups.setdefault(group, {}).update(scaled.attributes())
-                _coordinates(builder, group, scaled)
-            groups.setdefault(group, {})
+                group.attrs = group.attrs or scaled.attributes()
+                _coordinates(builder, str(k) if deep else "", scaled, names)
             builder.add_array(path, draft)
-    for group, attrs in groups.items():
-        builder.add_group(group, attrs)
+    for path, group in groups.items():
+        builder.add_group(path, group.attrs)
 
 
-def _coordinates(builder: SetBuilder, group: str, geometry: Geometry) -> None:
+@dataclass(slots=True)
+class _Group:
+    """The images of one group: sizes of their dimensions, where the pixels lie, attributes of the group."""
+
+    sizes: dict[str, int] = field(default_factory=dict)
+    transform: tuple[float, ...] | None = None
+    attrs: dict[str, Any] = field(default_factory=dict)
+
+    def names(self, draft: Draft, geometry: Geometry | None, number: int) -> dict[str, str]:
+        """Other names for dimensions that differ from those of images before this one."""
+        given = dict(zip(draft.dims, draft.shape, strict=True))
+        other = {dim for dim, size in given.items() if self.sizes.get(dim, size) != size}
+        if geometry is not None:
+            self.transform = self.transform or geometry.transform
+            moved = geometry.transform != self.transform
+            other |= {"y", "x"} if moved or other & {"y", "x"} else set()
+        names = {dim: f"{dim}_{number}" for dim in other}
+        self.sizes |= {names.get(dim, dim): size for dim, size in given.items()}
+        return names
+
+
+def _coordinates(builder: SetBuilder, group: str, geometry: Geometry, names: dict[str, str]) -> None:
     """Positions of the centres of pixels along each axis."""
-    for name, values in geometry.axes().items():
+    for axis, values in geometry.axes().items():
+        name = names.get(axis, axis)
         path = join_path(group, name)
         if path in builder.contents.layouts or builder.settings.skips(path):
             continue
-        draft = Draft(values.shape, values.shape, values.dtype, (name,), attrs=geometry.axis_attributes(name))
+        draft = Draft(values.shape, values.shape, values.dtype, (name,), attrs=geometry.axis_attributes(axis))
         draft.rows = Chunks.bytes_of({0: values.tobytes()})
         builder.add_array(path, draft)
 
@@ -166,6 +191,8 @@ class _Image:
     def _unsupported(self) -> str:
         page = self.page
         code = int(page.compression)
+        if code == LERC and (page.dtype.kind == "f" or page.extrasamples):
+            raise self.error("is compressed by LERC, whose masks of missing values no decoder here reads")
         if code not in _CODECS and code not in _IMAGES:
             return f"is compressed by {page.compression!s}, for which there is no decoder"
         name = _IMAGES.get(code) or (_CODECS[code] or {"id": ""})["id"]
@@ -210,6 +237,8 @@ class _Image:
         stored, wanted = jpeg_decode_colorspace(
             page.photometric, page.planarconfig, page.extrasamples, page.is_jfif
         )
+        if int(page.planarconfig) == 2:
+            stored = None  # a plane of colours is grey by itself
         found = {"colorspace_jpeg": stored, "colorspace_data": wanted}
         for name, data in (("tables", page.jpegtables), ("header", page.jpegheader)):
             if data is not None:
@@ -230,11 +259,10 @@ class _Image:
             return None
 
     def _attrs(self) -> dict[str, Any]:
-        page = self.page
         found: dict[str, Any] = {}
-        if page.description:
-            found["description"] = str(page.description)
-        return found
+        if self.page.description:
+            found["description"] = str(self.page.description)
+        return {**found, **band_attributes(self.page)}
 
     # where the segments lie
 
@@ -318,7 +346,8 @@ class _Image:
             values = np.ascontiguousarray(self.series.asarray(squeeze=False)).reshape(shape)
         except (ValueError, KeyError, RuntimeError, ImportError) as err:
             raise self.error(f"{reason}, and tifffile cannot read it here: {err}") from err
-        draft = Draft(shape, shape, np.dtype(values.dtype.str), dims, attrs=self._attrs())
+        dtype = np.dtype(values.dtype.str)
+        draft = Draft(shape, shape, dtype, dims, self._fill(dtype), attrs=self._attrs())
         draft.rows = Chunks.bytes_of({0: values.tobytes()})
         return draft
 

@@ -1,0 +1,194 @@
+"""TIFF as GDAL writes it: values, coordinates, nodata and reference system are those that rasterio reads."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import rasterio
+import xarray as xr
+from rasterio.enums import Resampling
+from rasterio.transform import Affine
+
+from zaro.errors import ScanError
+from zaro.scan import scan
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::PendingDeprecationWarning", "ignore::rasterio.errors.NotGeoreferencedWarning"
+)
+HEIGHT, WIDTH = 101, 83
+STEPS = np.add.outer(np.arange(HEIGHT) // 7, np.arange(WIDTH) // 5) + np.arange(4)[:, None, None]
+WHERE = Affine(10, 0, 300000, 0, -20, 5200000)
+LAYOUTS = {
+    "tiles": {"tiled": True, "blockxsize": 32, "blockysize": 16},
+    "strips": {"blockysize": 8},
+    "one strip": {"blockysize": HEIGHT},
+}
+PACKED = ["none", "deflate", "zstd", "packbits", "lzma", "lzw"]
+DTYPES = ["uint8", "int8", "uint16", "int32", "float32", "float64", "complex64"]
+
+
+def write(file, values, *, overviews=(), transform=WHERE, crs="EPSG:32632", driver="GTiff", **how):
+    values = values if values.ndim == 3 else values[None]
+    shape = dict(zip(("count", "height", "width"), values.shape, strict=True))
+    how = {"dtype": values.dtype, "transform": transform, "crs": crs, **shape, **how}
+    with rasterio.open(file, "w", driver=driver, **how) as dataset:
+        dataset.write(values)
+        if overviews:
+            dataset.build_overviews(overviews, Resampling.nearest)
+    return file
+
+
+def bands_first(array):
+    values = array.values
+    return values[None] if values.ndim == 2 else np.moveaxis(values, array.dims.index("band"), 0)
+
+
+def assert_as_rasterio(file):
+    with rasterio.open(file) as dataset:
+        overviews = dataset.overviews(1)
+    refs = scan(file, inline_threshold=0)
+    with xr.open_datatree(refs, engine="zaro", mask_and_scale=False) as tree:
+        for k in range(len(overviews) + 1):
+            how = {"overview_level": k - 1} if k else {}
+            with rasterio.open(file, **how) as expected:
+                found = (tree[str(k)] if overviews else tree).to_dataset()
+                assert_same(found, expected)
+
+
+def assert_same(found, expected):
+    values, read = bands_first(found["data"]), expected.read()
+    assert values.dtype.newbyteorder("=") == read.dtype
+    np.testing.assert_array_equal(values, read)
+    a, b, c, d, e, f = list(expected.transform)[:6]
+    np.testing.assert_allclose(found.attrs["spatial:transform"], [a, b, c, d, e, f], rtol=1e-12)
+    if not b and not d:
+        np.testing.assert_allclose(found["x"], c + a * (np.arange(expected.width) + 0.5), rtol=1e-12)
+        np.testing.assert_allclose(found["y"], f + e * (np.arange(expected.height) + 0.5), rtol=1e-12)
+    code = found.attrs.get("proj:code")
+    if code is None:
+        assert expected.crs.to_epsg() is None
+    else:
+        assert rasterio.crs.CRS.from_user_input(code) == expected.crs
+    np.testing.assert_equal(found["data"].attrs.get("_FillValue"), expected.nodata)
+
+
+@pytest.mark.parametrize("packed", PACKED)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_and_types_read_as_rasterio_reads_them(tmp_path, layout, packed):
+    if packed == "lzw":
+        pytest.importorskip("imagecodecs")
+    kinds = itertools.product(DTYPES, ["pixel", "band"], [1, 3], ["LITTLE", "BIG"], [1, 2, 3])
+    for dtype, interleave, bands, order, predictor in kinds:
+        fitting = {1: True, 2: dtype != "complex64", 3: dtype.startswith("float")}[predictor]
+        if not fitting or (predictor > 1 and packed in ("none", "packbits", "lzma")):
+            continue  # GDAL writes no such file
+        if interleave == "band" and bands == 1:
+            continue
+        how = LAYOUTS[layout] | {"interleave": interleave, "ENDIANNESS": order, "nodata": 5}
+        how |= {"compress": packed} if packed != "none" else {}
+        how |= {"predictor": predictor} if predictor > 1 else {}
+        values = STEPS[:bands] * (1 + 0.5j) if dtype == "complex64" else STEPS[:bands]
+        assert_as_rasterio(write(tmp_path / "f.tif", values.astype(dtype), **how))
+
+
+U2 = STEPS[0].astype("u2")
+F4 = (STEPS[0] / 3).astype("f4")
+TILED = {"tiled": True, "blockxsize": 16, "blockysize": 16, "compress": "deflate"}
+FILES = {
+    "overviews": (U2, {**TILED, "predictor": 2, "overviews": (2, 4)}),
+    "overviews of pixels": (STEPS[:3].astype("u1"), {**TILED, "interleave": "pixel", "overviews": (2, 4)}),
+    "overviews of bands": (STEPS[:3].astype("u1"), {**TILED, "interleave": "band", "overviews": (2, 4)}),
+    "overviews of strips": (U2, {"compress": "zstd", "overviews": (2,)}),
+    "cog": (np.tile(U2, (3, 4)), {"driver": "COG", "compress": "deflate", "blocksize": 128}),
+    "cog of floats": (F4, {"driver": "COG", "compress": "zstd", "predictor": "YES", "nodata": np.nan}),
+    "bigtiff": (U2, {**TILED, "BIGTIFF": "YES"}),
+    "big bigtiff": (U2, {**TILED, "BIGTIFF": "YES", "ENDIANNESS": "BIG", "predictor": 2}),
+    "rotated": (U2, {"transform": Affine(8, 5, 1000, 3, -7, 2000)}),
+    "south up": (U2, {"transform": Affine(10, 0, 5, 0, 10, 7)}),
+    "geographic": (U2, {"transform": Affine(0.5, 0, -180, 0, -0.25, 90), "crs": "EPSG:4326"}),
+    "two systems": (U2, {"crs": "EPSG:32632+5773"}),
+    "no code": (U2, {"crs": "+proj=laea +lat_0=10 +lon_0=20 +datum=WGS84 +units=m"}),
+    "lowest float": (F4, {"nodata": -3.4028234663852886e38}),
+    "infinite": (F4, {"nodata": -np.inf}),
+    "lowest byte": (STEPS[0].astype("i1"), {"nodata": -128}),
+    "alpha": (STEPS.astype("u1"), {"photometric": "rgb", "interleave": "pixel", "compress": "deflate"}),
+    "blocks that are not there": (U2 * 0, {**TILED, "SPARSE_OK": "TRUE"}),
+    "nodata that is not there": (U2 * 0 + 9, {**TILED, "SPARSE_OK": "TRUE", "nodata": 9}),
+    "one pixel": (U2[:1, :1], {}),
+    "one row": (U2[:1], {}),
+    "one column": (U2[:, :1], {}),
+    "a tile that is larger": (U2[:40, :50], {"tiled": True, "blockxsize": 256, "blockysize": 256}),
+    "lerc of integers": (U2, {"compress": "lerc", "nodata": 7}),
+    "jpeg": (STEPS[0].astype("u1"), {**TILED, "compress": "jpeg"}),
+    "jpeg of pixels": (
+        STEPS[:3].astype("u1"),
+        {**TILED, "compress": "jpeg", "photometric": "rgb", "interleave": "pixel"},
+    ),
+    "jpeg of bands": (STEPS[:3].astype("u1"), {**TILED, "compress": "jpeg", "interleave": "band"}),
+    "webp": (
+        STEPS[:3].astype("u1"),
+        {**TILED, "compress": "webp", "webp_lossless": True, "interleave": "pixel"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_files_read_as_rasterio_reads_them(tmp_path, case):
+    values, how = FILES[case]
+    if how.get("compress") in ("lerc", "jpeg", "webp"):
+        pytest.importorskip("imagecodecs")
+    assert_as_rasterio(write(tmp_path / "f.tif", values, **how))
+
+
+def test_a_transform_of_points_is_one_of_centres(tmp_path):
+    write(tmp_path / "f.tif", U2)
+    with rasterio.open(tmp_path / "f.tif", "r+") as dataset:
+        dataset.update_tags(AREA_OR_POINT="Point")
+    assert_as_rasterio(tmp_path / "f.tif")
+
+
+def test_images_of_several_sizes_have_dimensions_of_their_own(tmp_path):
+    file = write(tmp_path / "f.tif", U2)
+    write(file, F4[:50, :40], transform=Affine(1, 0, 0, 0, -1, 0), APPEND_SUBDATASET="YES")
+    write(file, STEPS[:3].astype("u1"), APPEND_SUBDATASET="YES", interleave="pixel")
+    with xr.open_dataset(scan(file), engine="zaro") as found:
+        assert found["data"].dims == ("y", "x")
+        assert found["data_1"].dims == ("y_1", "x_1")
+        assert found["data_2"].dims == ("y", "x", "band")
+        np.testing.assert_allclose(found["x"], 300000 + 10 * (np.arange(WIDTH) + 0.5))
+        np.testing.assert_allclose(found["x_1"], np.arange(40) + 0.5)
+        np.testing.assert_array_equal(found["data_1"], F4[:50, :40])
+
+
+@pytest.mark.parametrize("scales", [(0.5, 0.5), (0.5, 2.0)])
+def test_scales_are_attributes_that_xarray_decodes_where_bands_share_them(tmp_path, scales):
+    file = write(tmp_path / "f.tif", STEPS[:2].astype("i2"), interleave="band")
+    with rasterio.open(file, "r+") as dataset:
+        dataset.scales, dataset.offsets, dataset.units = scales, (3.0, 3.0), ('K & "C"', 'K & "C"')
+        dataset.set_band_description(1, "first")
+    with xr.open_dataset(scan(file), engine="zaro") as found:
+        attrs = found["data"].attrs
+        assert attrs["units"] == 'K & "C"'
+        assert attrs["band_names"] == ["first", ""]
+        if scales[0] == scales[1]:
+            np.testing.assert_allclose(found["data"], STEPS[:2] * 0.5 + 3)
+        else:
+            assert attrs["scales"] == [0.5, 2.0]
+            assert attrs["offsets"] == [3.0, 3.0]
+            np.testing.assert_array_equal(found["data"], STEPS[:2])
+
+
+def test_a_reference_system_without_a_code_is_described(tmp_path):
+    file = write(tmp_path / "f.tif", U2, crs="+proj=laea +lat_0=10 +lon_0=20 +datum=WGS84 +units=m")
+    with xr.open_dataset(scan(file), engine="zaro") as found:
+        assert found.attrs["geotiff_keys"]["ProjCenterLongGeoKey"] == 20
+
+
+def test_masks_of_lerc_are_no_values(tmp_path):
+    values = F4.copy()
+    values[10:50, 20:70] = np.nan
+    file = write(tmp_path / "f.tif", values, compress="lerc")
+    with pytest.raises(ScanError, match="'data': is compressed by LERC, whose masks of missing"):
+        scan(file)
