@@ -16,6 +16,7 @@ import zaro
 
 __all__ = [
     "ALLOWANCE",
+    "ARRAY",
     "GOOD",
     "Case",
     "Error",
@@ -33,6 +34,17 @@ __all__ = [
 ALLOWANCE = 64 << 20
 """Bytes that any case may allocate beyond the output that it declares."""
 
+ARRAY: dict[str, Any] = {
+    "zarr_format": 2,
+    "shape": [8],
+    "chunks": [4],
+    "dtype": "<i4",
+    "compressor": None,
+    "filters": None,
+    "order": "C",
+    "fill_value": -1,
+}
+"""The array of good cases: two chunks of four numbers."""
 VALUES = np.arange(8, dtype="<i4") * 1001
 """What the arrays of good cases hold."""
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cases import GOOD, VALUES, Case, Promise, Read, either, error, reads, write_json
-from hostile_stores import ARRAY, write
+from cases import ARRAY, GOOD, VALUES, Case, Promise, Read, either, error, reads, write_json
+from hostile_stores import write
 
 import zaro
 

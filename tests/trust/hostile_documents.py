@@ -10,22 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import GOOD, VALUES, Case, Promise, error, reads, reads_damaged
+from cases import ARRAY, GOOD, VALUES, Case, Promise, error, reads, reads_damaged
 
 import zaro
 
 CASES: list[Case] = []
 
-ARRAY = {
-    "zarr_format": 2,
-    "shape": [8],
-    "chunks": [4],
-    "dtype": "<i4",
-    "compressor": None,
-    "filters": None,
-    "order": "C",
-    "fill_value": -1,
-}
 REFS: dict[str, Any] = {
     ".zgroup": '{"zarr_format":2}',
     "x/.zarray": json.dumps(ARRAY),

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import GOOD, Case, damaged, either, write_json
-from hostile_stores import ARRAY
+from cases import ARRAY, GOOD, Case, damaged, either, write_json
 
 import zaro
 

@@ -7,23 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cases import GOOD, VALUES, Case, Promise, error, reads, reads_damaged, same
+from cases import ARRAY, GOOD, VALUES, Case, Promise, error, reads, reads_damaged, same
 
 import zaro
 import zaro.config
 
 CASES: list[Case] = []
 
-V2: dict[str, Any] = {
-    "zarr_format": 2,
-    "shape": [8],
-    "chunks": [4],
-    "dtype": "<i4",
-    "compressor": None,
-    "filters": None,
-    "order": "C",
-    "fill_value": -1,
-}
+V2 = ARRAY
 V3: dict[str, Any] = {
     "zarr_format": 3,
     "node_type": "array",
@@ -103,7 +94,6 @@ v2("thirty two dimensions of 2^60", "shape", shape=[2**60] * 32, chunks=[1] * 32
 v2("no shape", "shape", shape=...)
 v2("no chunks", "chunks", chunks=...)
 v2("no type", "dtype", dtype=...)
-v2("a format of 4", kind="ZaroError", zarr_format=4) if False else None
 for kind in (
     "<i3",
     "<f99",
@@ -129,7 +119,6 @@ for kind in (
     [["a", [["b", [["c", "zzz"]]]]]],
 ):
     v2(f"the type {str(kind)[:40]!r}", "dtype", dtype=kind)
-v2("a type that nests deep", dtype=json.loads('[["a",' * 200 + '"<i4"' + "]]" * 200)) if False else None
 v2("objects without a codec", "filters", dtype="|O")
 for value in ("abc", [1], {}, 2**40, 1.5, "0x12"):
     v2(f"the fill value {value!r}", "fill_value", fill_value=value)
@@ -155,11 +144,8 @@ for member, value in (
     ("level", "nine"),
     ("level", [1]),
     ("level", 1.5),
-    ("level", None),
 ):
-    v2(
-        f"zlib of {member} {value!r}", member, compressor={"id": "zlib", member: value}
-    ) if value is not None else None
+    v2(f"zlib of {member} {value!r}", member, compressor={"id": "zlib", member: value})
 v2("zlib of an unknown member", "zzz", compressor={"id": "zlib", "zzz": 1})
 v2("blosc of an unknown compressor", "cname", compressor={"id": "blosc", "cname": "evil"})
 v2("blosc of a negative block size", "blocksize", compressor={"id": "blosc", "blocksize": -1})
@@ -228,13 +214,12 @@ for value in (
     v3(f"the type {str(value)[:50]!r}", "data_type", data_type=value)
 for value in ("regular", {"name": "evil"}, {"name": "regular"}, {"name": "regular", "configuration": []}, 7):
     v3(f"the grid {str(value)[:40]!r}", "chunk_grid", chunk_grid=value)
-for shapes in ([[[4, 2**62]]], [[4]], [[-4, 4]], [[0] * 4], [2**63], ["4"], [[[4, 0]]], []):
-    if shapes != [[[4, 2**62]]]:
-        v3(
-            f"a rectilinear grid of {shapes}",
-            "chunk_grid",
-            chunk_grid={"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": shapes}},
-        )
+for shapes in ([[4]], [[-4, 4]], [[0] * 4], [2**63], ["4"], [[[4, 0]]], []):
+    v3(
+        f"a rectilinear grid of {shapes}",
+        "chunk_grid",
+        chunk_grid={"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": shapes}},
+    )
 for value in ({"name": "evil"}, {"name": "default", "configuration": {"separator": "/../"}}, 7):
     v3(f"the key encoding {str(value)[:60]!r}", "chunk_key_encoding", chunk_key_encoding=value)
 for value in (

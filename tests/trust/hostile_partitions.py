@@ -8,22 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import GOOD, VALUES, Case, Make, Promise, Read, error, reads, reads_damaged, same
+from cases import ARRAY, GOOD, VALUES, Case, Make, Promise, Read, error, reads, reads_damaged, same
 
 import zaro
 
 CASES: list[Case] = []
 
-ARRAY = {
-    "zarr_format": 2,
-    "shape": [8],
-    "chunks": [4],
-    "dtype": "<i4",
-    "compressor": None,
-    "filters": None,
-    "order": "C",
-    "fill_value": -1,
-}
 HEADER: dict[str, Any] = {"metadata": {".zgroup": {"zarr_format": 2}, "x/.zarray": ARRAY}, "record_size": 2}
 ROWS: dict[str, Any] = {
     "path": ["data.bin", "data.bin"],
@@ -177,15 +167,6 @@ damaged(
 damaged(
     "whose pages are ones", lambda raw: raw[:4] + b"\xff" * 60 + raw[64:], error("ZaroError", "refs.parquet")
 )
-for where in (0.3, 0.5, 0.7, 0.9):
-    damaged(
-        f"with a bit flipped at {where}",
-        lambda raw, w=where: bytes(
-            [*raw[: int(w * len(raw))], raw[int(w * len(raw))] ^ 16, *raw[int(w * len(raw)) + 1 :]]
-        ),
-        error("ZaroError"),
-        read=None,
-    ) if False else None
 
 
 def _bomb(folder: Path) -> None:

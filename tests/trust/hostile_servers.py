@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import http_server
-from cases import GOOD, VALUES, Case, Promise, either, error, nothing, same, write_json
+from cases import ARRAY, GOOD, VALUES, Case, Promise, either, error, nothing, same, write_json
 from material import s3_options
 
 import zaro
@@ -21,16 +21,6 @@ import zaro.config
 CASES: list[Case] = []
 TIMEOUT = 1.5
 
-ARRAY = {
-    "zarr_format": 2,
-    "shape": [8],
-    "chunks": [4],
-    "dtype": "<i4",
-    "compressor": None,
-    "filters": None,
-    "order": "C",
-    "fill_value": -1,
-}
 FILL = [-1] * 8
 FAULTS: dict[str, tuple[Callable[[str], bool], http_server.Fault, int]] = {}
 """By name: which paths fail, how, and how many requests for each of them (0: all)."""
@@ -223,8 +213,8 @@ for status in (403, 500, 503, 429):
     broken = error("ZaroError", "127.0.0.1", str(status))
     case(f"status {status} of documents", ("status", status), broken, broken, fails=of_documents)
 case("a range that is ignored", "ignored", GOOD, GOOD)
-for by in (-1, 1, 4):
-    case(f"a range shifted by {by}", ("shifted", by), KEY, FILE) if by > 0 else None
+for by in (1, 4):
+    case(f"a range shifted by {by}", ("shifted", by), KEY, FILE)
 case("a body that is short", ("short", 1), KEY, FILE)
 case("a body that is empty", ("short", 16), KEY, FILE)
 case("a body that is long", ("long", 1), KEY, FILE)

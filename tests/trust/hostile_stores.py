@@ -9,23 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cases import GOOD, VALUES, Case, Make, Promise, Read, error, reads, same, write_json
+from cases import ARRAY, GOOD, VALUES, Case, Make, Promise, Read, error, reads, same, write_json
 
 import zaro
 import zaro.config
 
 CASES: list[Case] = []
 
-ARRAY = {
-    "zarr_format": 2,
-    "shape": [8],
-    "chunks": [4],
-    "dtype": "<i4",
-    "compressor": None,
-    "filters": None,
-    "order": "C",
-    "fill_value": -1,
-}
 FILL = [-1] * 4 + VALUES[4:].tolist()
 CHUNK = "ChunkError"
 
