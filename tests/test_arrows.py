@@ -1,4 +1,7 @@
-"""Imports point down: no room of zaro knows of one above it, or of another on its own level."""
+"""Imports point down: no room of zaro knows of one above it, or of another on its own level.
+
+Inside a room they point one way too: no two modules need each other, at once or when a function is called.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ LEVELS = (  # from the top; `zaro` is the package's own face, with the public na
     ("_core",),
     ("collector", "config", "callers", "openings", "options"),
     ("errors",),
+    ("shown",),
 )
 HEIGHT = {room: -level for level, rooms in enumerate(LEVELS) for room in rooms}
 FILES = sorted(path for end in ("py", "pyi", "pyx", "pxd") for path in SOURCE.rglob(f"*.{end}"))
@@ -93,6 +97,59 @@ def wrong_arrows(path: Path) -> list[str]:
 def test_imports_point_down(path):
     assert room_of(path) in HEIGHT, f"{room_of(path)} has no level yet: say in LEVELS what it may import"
     assert wrong_arrows(path) == []
+
+
+MODULES = {
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in FILES
+    if path.suffix == ".py" and path.parent != SOURCE
+}
+
+
+def for_types_only(tree: ast.Module) -> set[ast.AST]:
+    """Imports that only a type checker sees."""
+    blocks = [n for n in ast.walk(tree) if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test)]
+    return {node for block in blocks for node in ast.walk(block)}
+
+
+def modules_needed(text: str) -> Iterator[str]:
+    """Modules in rooms of zaro that a module imports, anywhere in it."""
+    tree = ast.parse(text)
+    unseen = for_types_only(tree)
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node not in unseen:
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name.removeprefix("zaro.") in MODULES else str(node.module) for name in inner]
+        yield from (name.removeprefix("zaro.") for name in names if name.startswith("zaro."))
+
+
+def circle(needs: dict[str, set[str]]) -> list[str]:
+    """Modules of which each needs the next, and the last the first; empty where there are none."""
+    left = {name: needed & needs.keys() - {name} for name, needed in needs.items()}
+    while free := [name for name, needed in left.items() if not needed & left.keys()]:
+        for name in free:
+            del left[name]
+    way: list[str] = []
+    here = next(iter(left), None)
+    while here is not None and here not in way:
+        way.append(here)
+        here = min(left[here] & left.keys())
+    return way[way.index(here) :] if here is not None else []
+
+
+def test_no_two_modules_of_a_room_need_each_other():
+    needs = {name: set(modules_needed(path.read_text())) for name, path in MODULES.items()}
+    assert len(needs) > 100
+    assert circle(needs) == []
+
+
+def test_a_circle_is_seen():
+    needs = {"a.x": {"a.y"}, "a.y": {"a.z", "b"}, "a.z": {"a.x"}, "b": set()}
+    assert circle(needs) == ["a.x", "a.y", "a.z"]
+    assert list(modules_needed("def f():\n    from zaro.plot import show")) == ["plot.show"]
 
 
 @pytest.mark.parametrize(

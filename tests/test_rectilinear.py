@@ -1,4 +1,4 @@
-"""Grids whose chunks differ in extent: written here chunk by chunk, for no released library writes them."""
+"""Grids whose chunks differ in extent: written here chunk by chunk, as zarr-python does since 3.2 only."""
 
 from __future__ import annotations
 
@@ -73,6 +73,54 @@ def written(values, edges, name):
     return store
 
 
+def shard(block, inner, absent, where):
+    """A shard of `block`: its inner chunks in reverse, those of an index in `absent` left out."""
+    data, index = b"", []
+    counts = [size // n for size, n in zip(block.shape, inner, strict=True)]
+    start = 16 * int(np.prod(counts)) if where == "start" else 0
+    spans = {}
+    for place in list(np.ndindex(*counts))[::-1]:
+        if place not in absent:
+            part = block[tuple(slice(k * n, k * n + n) for k, n in zip(place, inner, strict=True))].tobytes()
+            spans[place] = start + len(data), len(part)
+            data += part
+    for place in np.ndindex(*counts):
+        index += spans.get(place, (2**64 - 1, 2**64 - 1))
+    stored = np.array(index, "<u8").tobytes()
+    return stored + data if where == "start" else data + stored
+
+
+@st.composite
+def sharded(draw):
+    """Values, and a store of shards of any extents that holds them."""
+    inner = draw(st.tuples(st.integers(1, 2), st.integers(1, 3)))
+    edges = [[n * k for k in draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))] for n in inner]
+    shape = tuple(sum(axis) - draw(st.integers(0, axis[-1] - 1)) for axis in edges)
+    where = draw(st.sampled_from(["start", "end"]))
+    values = np.arange(1, 1 + np.prod(shape), dtype=np.int32).reshape(shape)
+    store = written(values, edges, "plain")
+    document = json.loads(store["zarr.json"])
+    sharding = {
+        "chunk_shape": inner,
+        "codecs": document["codecs"],
+        "index_codecs": document["codecs"],
+        "index_location": where,
+    }
+    document["codecs"] = [{"name": "sharding_indexed", "configuration": sharding}]
+    padded = np.zeros([sum(axis) for axis in edges], np.int32)
+    padded[tuple(map(slice, shape))] = values
+    begins = [np.cumsum([0, *axis]) for axis in edges]
+    for index in itertools.product(*(range(len(axis)) for axis in edges)):
+        absent = draw(st.sets(st.just((0, 0))))
+        region = tuple(slice(begins[d][k], begins[d][k + 1]) for d, k in enumerate(index))
+        store["c/" + "/".join(map(str, index))] = shard(padded[region], inner, absent, where)
+        if absent:
+            padded[
+                tuple(slice(part.start, part.start + n) for part, n in zip(region, inner, strict=True))
+            ] = 0
+    return padded[tuple(map(slice, shape))], store | {"zarr.json": json.dumps(document).encode()}
+
+
 @st.composite
 def grids(draw):
     edges = draw(st.tuples(*[st.lists(st.integers(1, 5), min_size=1, max_size=4)] * 2))
@@ -98,6 +146,27 @@ def test_chunks_of_any_extents_read_as_they_were_written(grid, name, data):
     np.testing.assert_array_equal(array.oindex[picks], expected)
     points = data.draw(point_selections(shape))
     np.testing.assert_array_equal(array.vindex[points], values[points])
+
+
+@given(sharded(), st.data())
+@settings(max_examples=150, deadline=None)
+def test_shards_of_any_extents_read_as_they_were_written(made, data):
+    values, store = made
+    array = zaro.open(store)
+    np.testing.assert_array_equal(array[...], values)
+    selection = data.draw(basic_selections(values.shape))
+    np.testing.assert_array_equal(array[selection], values[selection])
+    points = data.draw(point_selections(values.shape))
+    np.testing.assert_array_equal(array.vindex[points], values[points])
+
+
+def test_an_inner_chunk_divides_every_shard():
+    store = written(np.zeros((5, 4), np.int32), [[2, 3], [4]], "plain")
+    document = json.loads(store["zarr.json"])
+    sharding = {"chunk_shape": [2, 2], "codecs": document["codecs"], "index_codecs": document["codecs"]}
+    document["codecs"] = [{"name": "sharding_indexed", "configuration": sharding}]
+    with pytest.raises(zaro.errors.MetadataError, match="divide the shape of each shard"):
+        zaro.open({"zarr.json": json.dumps(document).encode()})[...]
 
 
 def test_a_chunk_of_the_wrong_size_is_refused():

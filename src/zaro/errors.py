@@ -37,6 +37,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from zaro.shown import shown
+
 __all__ = [
     "ChangedError",
     "ChunkError",
@@ -72,6 +74,11 @@ def _cut(text: str, times: int = 1) -> str:
     """Shorten what a hostile name has made long; both ends tell."""
     longest = times * _LONGEST
     return text if len(text) <= longest else f"{text[: longest // 2]}...{text[-longest // 4 :]}"
+
+
+def _told(text: str, times: int = 1) -> str:
+    """The same, as a terminal may show it."""
+    return shown(_cut(text, times))
 
 
 def _rebuild(kind: type[ZaroError], args: tuple[Any, ...], facts: dict[str, Any]) -> ZaroError:
@@ -112,9 +119,9 @@ class NodeNotFoundError(ZaroError, KeyError, FileNotFoundError):
         self.path, self.target, self.known = path, target, known
 
     def __str__(self) -> str:
-        where = f" in {_cut(self.target)}" if self.target else ""
-        known = f"; there are {_cut(', '.join(map(repr, self.known)))}" if self.known else ""
-        return f"no array or group at {_cut(repr(self.path))}{where}{known}"
+        where = f" in {_told(self.target)}" if self.target else ""
+        known = f"; there are {_told(', '.join(map(repr, self.known)))}" if self.known else ""
+        return f"no array or group at {_told(repr(self.path))}{where}{known}"
 
 
 class MetadataError(ZaroError, ValueError):
@@ -138,8 +145,8 @@ class MetadataError(ZaroError, ValueError):
         self.target = ""
 
     def __str__(self) -> str:
-        where = f"{_cut(self.document)}: {_cut(self.member)}" if self.member else f"{_cut(self.document)}:"
-        return f"{where} {_cut(self.reason)}" + (f" (in {_cut(self.target)})" if self.target else "")
+        where = f"{_told(self.document)}: {_told(self.member)}" if self.member else f"{_told(self.document)}:"
+        return f"{where} {_told(self.reason)}" + (f" (in {_told(self.target)})" if self.target else "")
 
     def of(self, target: str) -> MetadataError:
         """Say in which target the document stands, unless that was said.
@@ -184,7 +191,7 @@ class ReferenceSetError(ZaroError, ValueError):
         self.document, self.place, self.reason = document, place, reason
 
     def __str__(self) -> str:
-        return ": ".join(_cut(part) for part in (self.document, self.place, self.reason) if part)
+        return ": ".join(_told(part) for part in (self.document, self.place, self.reason) if part)
 
 
 class TemplateError(ReferenceSetError):
@@ -228,7 +235,7 @@ class ScanError(ZaroError, ValueError):
 
     def __str__(self) -> str:
         name = f"variable {_cut(self.variable)!r}: " if self.variable else ""
-        return f"{_cut(self.file)}: {name}{_cut(self.reason)}"
+        return f"{_told(self.file)}: {name}{_told(self.reason)}"
 
 
 class CombineError(ZaroError, ValueError):
@@ -250,14 +257,14 @@ class CombineError(ZaroError, ValueError):
 
     def __str__(self) -> str:
         name = f"variable {_cut(self.variable)!r}: " if self.variable else ""
-        return f"{_cut(self.file)}: {name}{_cut(self.reason)}"
+        return f"{_told(self.file)}: {name}{_told(self.reason)}"
 
 
 class PlotError(ZaroError, ValueError):
     """A picture cannot be drawn: the message says why."""
 
     def __str__(self) -> str:
-        return _cut(super().__str__())
+        return _told(super().__str__())
 
 
 class SelectionError(ZaroError, IndexError):
@@ -283,7 +290,7 @@ class StoreError(ZaroError, OSError):
 
     def __str__(self) -> str:
         tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
-        return f"{_cut(self.url)}: {_cut(self.reason)}{tries}"
+        return f"{_told(self.url)}: {_told(self.reason)}{tries}"
 
 
 class StoreForbiddenError(StoreError, PermissionError):
@@ -345,10 +352,10 @@ class ChunkError(ZaroError, OSError):
 
     def __str__(self) -> str:
         name = f"{self.node}/{self.key}".strip("/")
-        where = _cut(self.file)
+        where = _told(self.file)
         if self.offset is not None and self.length is not None:
             where = f"bytes {self.offset}+{self.length} of {where}"
-        return ": ".join(part for part in (f"chunk {_cut(name)!r}", where, _cut(self.reason)) if part)
+        return ": ".join(part for part in (f"chunk {_cut(name)!r}", where, _told(self.reason)) if part)
 
 
 class MissingChunkError(ChunkError, KeyError):
@@ -378,7 +385,7 @@ class XGroupError(ZaroError, ValueError):
 
     def __str__(self) -> str:
         # the reason tells of every place that was tried
-        return ": ".join(_cut(part, 10) for part in (self.array, self.place, self.reason) if part)
+        return ": ".join(_told(part, 10) for part in (self.array, self.place, self.reason) if part)
 
 
 class XGroupReferenceError(XGroupError, KeyError, FileNotFoundError):

@@ -17,6 +17,7 @@ from zaro.errors import ZaroError
 from zaro.hierarchy import Array, Group, open_node
 from zaro.references.set import References
 from zaro.references.table import ABSENT, INLINE, DenseTable, EmptyTable, SparseTable, Table
+from zaro.shown import shown
 
 __all__ = ["describe", "html", "plain", "size_of", "text"]
 
@@ -104,9 +105,10 @@ def plain(value: Any) -> Any:
 
 def text(node: Array | Group) -> str:
     """What a node is, as lines for a terminal."""
-    title = f"{'array' if isinstance(node, Array) else 'group'} {node.path or '/'}"
+    title = f"{'array' if isinstance(node, Array) else 'group'} {shown(node.path) or '/'}"
     rows = list(_rows(node) if isinstance(node, Array) else _members(node))
     rows += [(f"@{name}", _short(value)) for name, value in node.attrs.items()]
+    rows = [(shown(name), shown(value)) for name, value in rows]
     width = max((len(name) for name, _ in rows), default=0)
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
 

@@ -13,16 +13,13 @@ import numpy as np
 import pytest
 import scan_files as files
 import xarray as xr
-from hypothesis import given
-from hypothesis import strategies as st
 from kerchunk.hdf import SingleHdf5ToZarr
 
 import zaro
 from zaro.errors import ScanError
-from zaro.scan import scan, source
+from zaro.scan import scan
 from zaro.scan.hdf5_chunks import _through_python, chunk_index
 from zaro.scan.hdf5_codec import Hdf5Filter
-from zaro.scan.source import children
 
 
 @pytest.fixture(scope="module")
@@ -382,72 +379,6 @@ def test_attributes_are_what_xarray_expects(tmp_path):
         "odd": [[1, 2], [3, 4]],
         "ref": "/v",
     }
-
-
-def test_a_remote_file_is_fetched_in_a_few_requests(climate):
-    from http_server import serving
-
-    with serving(climate.parent) as server:
-        url = f"{server.url}/climate.nc"
-        refs = scan(url, inline_threshold=0)
-        requests = len(server.requests)
-        assert refs["tas/0.0.0"] == [url, *scan(climate, inline_threshold=0)["tas/0.0.0"][1:]]
-        with xr.open_dataset(climate) as expected, xr.open_dataset(refs, engine="zaro") as found:
-            xr.testing.assert_identical(found.load(), expected.load())
-    assert requests <= 3
-
-
-@pytest.mark.parametrize("rank", [1, 3])
-def test_an_index_costs_a_latency_for_each_of_its_levels(tmp_path, monkeypatch, rank):
-    from http_server import serving
-
-    shape = (2000, *[20] * (rank - 1))
-    with h5py.File(tmp_path / "f.h5", "w", libver=("earliest", "v108")) as f:
-        v = f.create_dataset("v", shape, "f8", chunks=(1, *shape[1:]), maxshape=(None, *shape[1:]))
-        for k in range(2000):  # so that the nodes of the index come to lie between the chunks
-            v[k] = k
-    rounds, read_parts = [], source.read_parts
-
-    def counted(spans, timeout):
-        rounds.append(len(spans))
-        return read_parts(spans, timeout)
-
-    monkeypatch.setattr(source, "read_parts", counted)
-    monkeypatch.setattr(source, "WHOLE", 0)
-    monkeypatch.setattr(source, "ENDS", source.BLOCK)
-    with serving(tmp_path) as server:
-        found = scan(f"{server.url}/f.h5", inline_threshold=0)
-    expected = scan(tmp_path / "f.h5", inline_threshold=0)
-    ids = np.arange(2000)
-    for column in ("offset", "length"):
-        np.testing.assert_array_equal(
-            getattr(found.locate("v", ids), column), getattr(expected.locate("v", ids), column)
-        )
-    asked = [n for n in rounds if n]
-    assert len(asked) <= 3
-    assert sum(asked) <= 70
-
-
-@given(
-    rank=st.integers(0, 32),
-    half=st.integers(1, 64),
-    level=st.integers(1, 3),
-    addresses=st.lists(st.integers(1, 2**60), min_size=1, unique=True),
-)
-def test_the_nodes_below_a_node_are_found(rank, half, level, addresses):
-    key = 8 * (rank + 2) if rank else 8  # of a node of chunks, or of the members of a group
-    used = addresses[: 2 * half]
-    head = b"TREE" + bytes([bool(rank), level]) + len(used).to_bytes(2, "little") + bytes(16)
-    body = b"".join(bytes(key) + at.to_bytes(8, "little") for at in used)
-    node = (head + body).ljust(24 + 2 * half * (key + 8) + key, b"\0")
-    found = children(node, 2**60 + 1)
-    assert found == used or (rank and half != 32)  # of another length, another rank may fit as well
-    assert children(node[:5] + b"\0" + node[6:], 2**60) == []
-
-
-@given(st.binary(max_size=4000))
-def test_what_is_no_node_has_none_below(data):
-    assert all(0 < at < 5000 for at in children(b"TREE" + data, 5000))
 
 
 def filters():

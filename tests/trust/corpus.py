@@ -6,8 +6,10 @@ import gc
 import tempfile
 from pathlib import Path
 
+import hostile_archives
 import hostile_chunks
 import hostile_documents
+import hostile_files
 import hostile_metadata
 import hostile_partitions
 import hostile_servers
@@ -24,6 +26,8 @@ CASES: list[Case] = [
     *hostile_chunks.CASES,
     *hostile_partitions.CASES,
     *hostile_stores.CASES,
+    *hostile_archives.CASES,
+    *hostile_files.CASES,
     *hostile_servers.CASES,
 ]
 
@@ -32,12 +36,13 @@ def warm() -> None:
     """Read the good cases that need no server, so that what reads import is there: no case pays for it."""
     import aiohttp  # noqa: F401
     import fsspec.implementations.http  # noqa: F401
+    import s3fs  # noqa: F401
     import yarl  # noqa: F401
 
     import zaro.stores.http  # noqa: F401
 
     for case in CASES:
-        if case.name.endswith("as it should be") and not case.name.startswith("http"):
+        if case.name.endswith("as it should be") and not case.name.startswith(("http", "s3")):
             with tempfile.TemporaryDirectory() as folder:
                 case.make(Path(folder))
                 case.read(Path(folder), "")

@@ -424,6 +424,7 @@ template(
     {**bomb, "t40": "x" * 10**6},
     error("ZaroError", "refs.json"),
 )
+template("of half a character", "{{a}}", {"a": "d\ud800.bin"}, error("StoreError", "half of a character"))
 template("that is not there", "{{nobody}}", {"a": "data.bin"}, error(TEMPLATE, "refs.json", "nobody"))
 template("that is a number", "{{a}}", {"a": 7}, error(TEMPLATE, "refs.json", "a"))
 template(

@@ -13,6 +13,7 @@ from typing import Any
 
 import http_server
 from cases import GOOD, VALUES, Case, Promise, either, error, nothing, same, write_json
+from material import s3_options
 
 import zaro
 import zaro.config
@@ -306,6 +307,80 @@ case(
     fails=of_documents,
     seconds=20,
 )
+
+# ---- S3 ----------------------------------------------------------------------------------------
+
+
+def s3_case(
+    label: str,
+    fault: http_server.Fault,
+    by_key: Promise,
+    by_reference: Promise,
+    *,
+    times: int = 0,
+    fails: Callable[[str], bool] = of_data,
+    expected: Any = VALUES,
+    zeros: bool = False,
+) -> None:
+    """The two cases of a fault for the same files as objects of a bucket, which is named as the fault."""
+    bucket = f"f{len(FAULTS)}"
+    FAULTS[bucket] = fails, fault, times
+
+    def read_from(target: str, expected: Any) -> Callable[[Path, str], None]:
+        def read(folder: Path, address: str) -> None:
+            how = s3_options(address)
+            found = zaro.open(
+                f"s3://{bucket}/{target}",
+                "x",
+                storage_options=how,
+                remote_options=how,
+                timeout=TIMEOUT if times == 0 and fault != "file" else 20.0,
+            )
+            same(found[...], expected)
+
+        return read
+
+    CASES.append(Case(f"s3, {label}, keys", nothing, read_from("store", expected), by_key, seconds=20))
+    CASES.append(
+        Case(
+            f"s3, {label}, references",
+            nothing,
+            read_from("refs.json", [0] * 8 if zeros else VALUES),
+            by_reference,
+            seconds=20,
+        )
+    )
+
+
+S3_KEY = error("ChunkError", "chunk 'x/", "s3://")
+S3_FILE = error("ChunkError", "chunk 'x/", "s3://", "data.bin")
+s3_case("as it should be", "file", GOOD, GOOD)
+for status, what in ((503, "SlowDown"), (500, "InternalError")):  # as `send_status` spells them
+    s3_case(f"{what} twice", ("status", status), GOOD, GOOD, times=2)
+    s3_case(
+        f"{what} always",
+        ("status", status),
+        error("ChunkError", "chunk 'x/", "s3://", what, "attempts"),
+        error("ChunkError", "chunk 'x/", "data.bin", what, "attempts"),
+    )
+s3_case("a chunk that is forbidden", ("status", 403), S3_KEY, S3_FILE)
+s3_case("a chunk that is absent", ("status", 404), GOOD, S3_FILE, expected=FILL)
+s3_case("a range that is ignored", "ignored", GOOD, GOOD)
+s3_case("a range that is shifted", ("shifted", 4), S3_KEY, S3_FILE)
+s3_case("a body that is cut", ("short", 3), S3_KEY, S3_FILE)
+s3_case("a body that is empty", ("short", 16), S3_KEY, S3_FILE)
+s3_case("a body that is long", ("long", 4), S3_KEY, S3_FILE)
+s3_case("a body that breaks off twice", ("reset", 5), GOOD, GOOD, times=2)
+s3_case("a body that always breaks off", ("reset", 5), S3_KEY, S3_FILE)
+s3_case("an object that is replaced between two attempts", ("replaced", 5), GOOD, GOOD, times=1)
+s3_case("silence", ("silence", 30), S3_KEY, S3_FILE)
+s3_case("a drip", ("drip", 0.5), S3_KEY, S3_FILE)
+s3_case("a login page", "login", S3_KEY, S3_FILE)
+s3_case("a length of 2^60", ("promise", 2**60), S3_KEY, S3_FILE)
+s3_case("a body without end", ("endless", bytes(4096)), S3_KEY, GOOD, zeros=True)
+S3_BROKEN = error("ZaroError", "s3://")
+s3_case("documents that are forbidden", ("status", 403), S3_BROKEN, S3_BROKEN, fails=of_documents)
+s3_case("documents that are cut", ("short", 3), S3_BROKEN, S3_BROKEN, fails=of_documents)
 
 # ---- documents from afar -----------------------------------------------------------------------
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import struct
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cases import GOOD, VALUES, Case, Make, Promise, Read, either, error, reads, same, write_json
+from cases import GOOD, VALUES, Case, Make, Promise, Read, error, reads, same, write_json
 
 import zaro
 import zaro.config
@@ -330,83 +328,3 @@ def _allowed(folder: Path, address: str) -> None:
 
 
 case("a reference back through a link, out of what is allowed", _linked_out, error("ZaroError"), _allowed)
-
-# ---- archives ----------------------------------------------------------------------------------
-
-
-def archive(
-    name: str,
-    promise: Promise,
-    damage: Callable[[bytes], bytes] = bytes,
-    *,
-    packed: bool = False,
-    read: Read | None = None,
-    more: Callable[[zipfile.ZipFile], object] | None = None,
-    **rest: Any,
-) -> None:
-    def make(folder: Path) -> None:
-        write(folder)
-        how = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
-        with zipfile.ZipFile(folder / "store.zip", "w", how) as target:
-            for path in sorted((folder / "store").rglob("*")):
-                if path.is_file():
-                    target.write(path, path.relative_to(folder / "store"))
-            if more is not None:
-                more(target)
-        raw = (folder / "store.zip").read_bytes()
-        (folder / "store.zip").write_bytes(damage(raw))
-
-    case(f"an archive {name}", make, promise, read or reads("store.zip"), **rest)
-
-
-def _everywhere(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
-    return lambda raw: raw.replace(old, new)
-
-
-ZIP = "store.zip"
-archive("as it should be", GOOD)
-archive("that is packed", GOOD, packed=True)
-archive("that breaks off", error("StoreError", ZIP), lambda raw: raw[: len(raw) // 2])
-archive("without a directory", error("StoreError", ZIP), lambda raw: raw[: raw.index(b"PK\x01\x02")])
-archive("whose chunk is damaged", error("ZaroError", "x/0"), _everywhere(VALUES[:4].tobytes(), b"\xff" * 16))
-archive("whose members begin elsewhere", either("ZaroError", ZIP), lambda raw: raw[:20] + b"xxxx" + raw[20:])
-archive(
-    "whose local headers are gone",
-    error("ZaroError", ZIP),
-    lambda raw: b"PK\x03\x04" + raw[4:].replace(b"PK\x03\x04", b"XXXX"),
-)
-archive("of members that climb", GOOD, more=lambda target: target.writestr("../../evil/.zarray", "{}"))
-archive(
-    "of ten thousand members", GOOD, more=lambda target: [target.writestr(f"m{k}", b"") for k in range(10**4)]
-)
-
-
-def _promises(size: int) -> Callable[[bytes], bytes]:
-    """Let the directory promise another size for the last member."""
-
-    def damage(raw: bytes) -> bytes:
-        at = raw.rindex(b"PK\x01\x02")
-        return raw[: at + 24] + struct.pack("<I", size) + raw[at + 28 :]
-
-    return damage
-
-
-archive("whose member promises 3 GB", error("ZaroError", ZIP), _promises(3 << 30), packed=True)
-archive("whose member promises a byte more", error("ZaroError", ZIP), _promises(17), packed=True)
-
-
-def _zeros(target: zipfile.ZipFile) -> None:
-    target.writestr("y/.zarray", json.dumps({**ARRAY, "shape": [4], "chunks": [4]}))
-    with target.open("y/0", "w", force_zip64=True) as member:
-        for _ in range(192):
-            member.write(bytes(1 << 20))
-
-
-archive(
-    "whose chunk unpacks to very much",
-    error("ZaroError", "y/0"),
-    packed=True,
-    more=_zeros,
-    read=reads(ZIP, "y"),
-    seconds=20,
-)

@@ -247,7 +247,7 @@ print(*before, *after, len(outcomes), sum(outcomes))
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts handles as Linux shows them")
 def test_a_soak_of_faults_leaves_nothing_behind(folder, server):
-    """`ZARO_TRUST_SOAK=600 pytest -k soak` lets it run for ten minutes."""
+    """`ZARO_TRUST_SOAK=600 pytest -s -k soak` lets it run for ten minutes, and shows the figures."""
     import random
 
     chance = random.Random(5)
@@ -268,6 +268,8 @@ def test_a_soak_of_faults_leaves_nothing_behind(folder, server):
     finally:
         server.fault = None
     fds, threads, rss, fds_after, threads_after, rss_after, reads, right = map(int, said.split())
+    print(f"{reads} reads, {right} right; before and after: handles {fds} {fds_after}, ", end="")
+    print(f"threads {threads} {threads_after}, resident KB {rss} {rss_after}")
     assert reads > 50
     assert right > reads / 2
     assert fds_after <= fds + 8  # connections come and go

@@ -309,16 +309,22 @@ cdef class Scanner:
         return decoded(view.keys + entry.key, entry.key_n), data
 
     def loose(self, *, bint documents):
-        """Loose entries in order, those of metadata documents or the others: (key, file, offset, length)."""
+        """Loose entries in order, those of metadata documents or the others: (key, file, offset, length).
+
+        One at a time: there may be millions of them.
+        """
         cdef zaro_scan_view view
-        zaro_scan_look(self.scan, &view)
-        cdef size_t k
-        cdef list found = []
-        for k in range(view.n_loose):
-            entry = &view.loose[k]
-            if is_document(view.keys + entry.key, entry.key_n) == documents:
-                found.append((decoded(view.keys + entry.key, entry.key_n), entry.file, entry.offset, entry.length))
-        return found
+        cdef zaro_scan_loose entry
+        cdef size_t k = 0
+        while True:
+            zaro_scan_look(self.scan, &view)  # whoever feeds the scanner in between may move its memory
+            while k < view.n_loose and is_document(view.keys + view.loose[k].key, view.loose[k].key_n) != documents:
+                k += 1
+            if k >= view.n_loose:
+                return
+            entry = view.loose[k]
+            k += 1
+            yield decoded(view.keys + entry.key, entry.key_n), entry.file, entry.offset, entry.length
 
     def count(self, size_t number):
         """Number of rows of an array."""

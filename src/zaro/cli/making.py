@@ -9,6 +9,7 @@ from itertools import count
 
 from zaro.cli.arguments import Command, Options, Parser, UsageError, json_object
 from zaro.cli.progress import progress_bar
+from zaro.shown import shown
 
 __all__ = ["COMMANDS"]
 
@@ -91,7 +92,7 @@ def _scan(options: Options) -> int:
             storage_options=options.storage_options,
         )
     for url, reason in failures.items():
-        print(f"zaro: {reason if url in reason else f'{url}: {reason}'}", file=sys.stderr)
+        print(f"zaro: {shown(reason if url in reason else f'{url}: {reason}')}", file=sys.stderr)
     if failures:
         print(f"zaro: {len(failures)} of {len(urls)} files failed", file=sys.stderr)
     return 1 if failures else 0

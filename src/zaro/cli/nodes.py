@@ -20,6 +20,7 @@ from zaro.cli.arguments import (
     parse_selection,
     reads_target,
 )
+from zaro.shown import shown
 
 __all__ = ["COMMANDS"]
 
@@ -50,7 +51,7 @@ def _ls(options: Options) -> None:
         print(json.dumps(nodes, indent=2))
         return
     for path, kind in nodes.items():
-        print(f"{kind}  {path}")
+        print(f"{kind}  {shown(path)}")
 
 
 def _read_arguments(parser: Parser) -> None:
@@ -74,7 +75,7 @@ def _read(options: Options) -> None:
     elif options.json:
         print(json.dumps(report.plain(block.tolist())))
     else:
-        print(block)
+        print("\n".join(map(shown, str(block).splitlines())))
 
 
 def _save(file: Path, block: np.ndarray[Any, Any]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import zaro
 from zaro.cli import making, nodes, sets, trying
 from zaro.cli.arguments import Parser
+from zaro.shown import shown
 
 __all__ = ["main"]
 
@@ -59,6 +60,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _one_line(error: Exception) -> str:
-    told = " ".join(str(error).split())
+    told = shown(" ".join(str(error).split()))
     expected = isinstance(error, zaro.ZaroError | OSError | ImportError | ValueError)
     return told if expected and told else f"{type(error).__name__}: {told} (--debug shows where)"

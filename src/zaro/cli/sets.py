@@ -11,6 +11,7 @@ from typing import Any
 import zaro
 from zaro.cli.arguments import Command, Options, Parser, as_json, json_object, library_options, reads_target
 from zaro.cli.progress import progress_bar
+from zaro.shown import shown
 
 __all__ = ["COMMANDS"]
 
@@ -68,7 +69,9 @@ def _stats(options: Options) -> None:
         return
     names = ("chunks", "present", "absent", "inline", "bytes", "files", "gfactor")
     rows: list[Sequence[str]] = [("array", *names)]
-    rows += [(path or "/", *(_number(counts.get(name)) for name in names)) for path, counts in found.items()]
+    rows += [
+        (shown(path) or "/", *(_number(counts.get(name)) for name in names)) for path, counts in found.items()
+    ]
     print(_aligned(rows))
 
 
@@ -94,7 +97,7 @@ def _explain_arguments(parser: Parser) -> None:
 def _explain(options: Options) -> int:
     refs = zaro.References.open(options.target, **library_options(options))
     for key in options.keys:
-        print(refs.explain(key))
+        print(shown(refs.explain(key)))
     return 0 if all(key in refs for key in options.keys) else 1
 
 
@@ -113,7 +116,7 @@ def _verify(options: Options) -> int:
         print(json.dumps([{"array": f.array, "file": f.file, "problem": f.problem} for f in found], indent=2))
     else:
         for finding in found:
-            print(finding)
+            print(shown(str(finding)))
         print(f"{len(found)} problems in {len(refs.arrays)} arrays")
     return 1 if found else 0
 

@@ -24,6 +24,7 @@ from zaro.read import Source
 from zaro.references.files import is_local, local_path
 from zaro.references.set import References
 from zaro.references.table import Located
+from zaro.shown import shown
 
 __all__ = ["Array", "Group", "node_at"]
 
@@ -310,7 +311,9 @@ class Array(_Node):
         shape = " x ".join(map(str, self.shape)) or "scalar"
         chunks = " x ".join(map(str, self.chunks))
         names = ", ".join(codec.name for codec in self.codecs)
-        return f"<zaro.Array {self._path or '/'}: {shape} {self.dtype}, chunks {chunks or '-'}, {names}>"
+        return shown(
+            f"<zaro.Array {self._path or '/'}: {shape} {self.dtype}, chunks {chunks or '-'}, {names}>"
+        )
 
     @property
     def _inner(self) -> ArrayMetadata:
@@ -408,10 +411,15 @@ class Group(_Node, Mapping[str, "Array | Group"]):
         StoreError, MetadataError
             As `children`.
         """
-        for node in self.children():
+        levels = [self.children()]  # no recursion: a document may nest deeper than Python does
+        while levels:
+            node = next(levels[-1], None)
+            if node is None:
+                levels.pop()
+                continue
             yield node
             if isinstance(node, Group):
-                yield from node.nodes()
+                levels.append(node.children())
 
     def tree(self) -> str:
         """Draw everything below this group, a line for each node.
@@ -426,26 +434,36 @@ class Group(_Node, Mapping[str, "Array | Group"]):
         StoreError, MetadataError
             As `children`.
         """
-        return "\n".join([self.path or "/", *_branches(self, "")])
+        return "\n".join([shown(self.path) or "/", *_branches(self)])
 
     def __repr__(self) -> str:
-        start = f"<zaro.Group {self._path or '/'} of {self._opened.label}"
+        start = shown(f"<zaro.Group {self._path or '/'} of {self._opened.label}")
         try:
             names = list(self)
         except StoreError:  # a server that lists nothing
             return f"{start}: members are found by name>"
-        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        return f"{start}: {len(names)} members ({shown})>"
+        first = shown(", ".join(names[:8])) + (", ..." if len(names) > 8 else "")
+        return f"{start}: {len(names)} members ({first})>"
 
 
-def _branches(group: Group, margin: str) -> Iterator[str]:
-    nodes = list(group.values())
-    for k, node in enumerate(nodes):
-        last = k == len(nodes) - 1
+def _branches(group: Group) -> Iterator[str]:
+    levels = [(iter(_marked(group)), "")]
+    while levels:
+        members, margin = levels[-1]
+        node, last = next(members, (None, True))
+        if node is None:
+            levels.pop()
+            continue
         label = f" {node.shape} {node.dtype}" if isinstance(node, Array) else ""
-        yield f"{margin}{'└── ' if last else '├── '}{node.name}{label}"
+        yield f"{margin}{'└── ' if last else '├── '}{shown(node.name)}{label}"
         if isinstance(node, Group):
-            yield from _branches(node, margin + ("    " if last else "│   "))
+            levels.append((iter(_marked(node)), margin + ("    " if last else "│   ")))
+
+
+def _marked(group: Group) -> list[tuple[Array | Group, bool]]:
+    """The members of a group, and which of them is the last."""
+    nodes = list(group.values())
+    return [(node, k == len(nodes) - 1) for k, node in enumerate(nodes)]
 
 
 def node_at(target: Any, path: str, options: Options, opened: Opened) -> Array | Group:

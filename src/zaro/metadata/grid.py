@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from zaro.metadata.documents import Document
 
 __all__ = ["Runs", "check_sizes", "chunk_edges", "even_chunks", "extents"]
@@ -39,6 +42,16 @@ class Runs:
                 return size
             chunk -= count
         raise IndexError("there are not so many chunks")
+
+    def place(
+        self, positions: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Chunk that holds each element, position of the element in it, and its extent."""
+        sizes, counts = np.array(self.sizes, np.int64), np.array(self.counts, np.int64)
+        ends = np.cumsum(sizes * counts)
+        run = np.searchsorted(ends, positions, side="right")
+        of_run, within = np.divmod(positions - (ends - sizes * counts)[run], sizes[run])
+        return (np.cumsum(counts) - counts)[run] + of_run, within, sizes[run]
 
     def __iter__(self) -> Iterator[int]:
         """Extent of each chunk in turn."""

@@ -154,13 +154,7 @@ def chunks_of(
         chunk = max(metadata.chunks[d], 1)
         of_chunk = positions // chunk
         return of_chunk, positions - of_chunk * chunk, np.full(len(positions), chunk, np.int64)
-    sizes = np.array(metadata.edges[d].sizes, np.int64)
-    counts = np.array(metadata.edges[d].counts, np.int64)
-    run = np.searchsorted(np.cumsum(sizes * counts), positions, side="right")
-    first_element = (np.cumsum(sizes * counts) - sizes * counts)[run]
-    first_chunk = (np.cumsum(counts) - counts)[run]
-    of_run, within = np.divmod(positions - first_element, sizes[run])
-    return first_chunk + of_run, within, sizes[run]
+    return metadata.edges[d].place(positions)
 
 
 def _segments(

@@ -93,13 +93,11 @@ def _picture(look: Look, fill: Callable[[Any, Look, Theme], None], height: float
 
 
 def _svg(look: Look, fill: Callable[[Any, Look, Theme], None], height: float, theme: Theme) -> str:
-    from zaro.plot.show import save
-
     out = io.BytesIO()
     with drawing(theme):
         figure = draw.new_figure(11, height)
         fill(figure, look, theme)
-        save(figure, out, "svg")
+        draw.save(figure, out, "svg")
     return f"data:image/svg+xml;base64,{base64.b64encode(out.getvalue()).decode()}"
 
 

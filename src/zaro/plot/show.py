@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from zaro.errors import PlotError
 from zaro.plot.measure import look
@@ -15,7 +15,7 @@ from zaro.references.writing import atomic
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["plot", "save"]
+__all__ = ["plot"]
 
 _PICTURES = ("png", "svg")
 
@@ -66,7 +66,7 @@ def plot(
             raise PlotError(
                 f"no array at {path!r}; there are {', '.join(map(repr, sorted(refs.arrays)[:8]))}"
             )
-    from zaro.plot.draw import sheet
+    from zaro.plot.draw import save, sheet
 
     colours = THEMES[theme]
     found = look(refs, wanted)
@@ -82,14 +82,6 @@ def plot(
                 else:
                     save(figure, file, _ending(name))
     return cast("Figure", figure)
-
-
-def save(figure: Any, file: IO[bytes], form: str) -> None:
-    """Write a picture; the same bytes for the same numbers."""
-    from matplotlib import __version__ as version  # told in every picture, so that none asks for the time
-
-    dated = {"svg": {"Date": None, "Creator": f"zaro, matplotlib {version}"}, "png": {}}[form]
-    figure.savefig(file, format=form, dpi=150, metadata=dated)
 
 
 def _ending(name: str) -> str:

@@ -11,7 +11,6 @@ import ctypes
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zaro.errors import ReferenceSetError, StoreError, ZaroError
+from zaro.references.aside import aside_of, hold, sweep
 from zaro.references.columns import blocks, contents_of, name_of, target_folder, used_files
 from zaro.references.contents import Contents
 from zaro.references.files import is_local, local_path
@@ -327,15 +327,16 @@ def _replace_folder(target: str, all_into: Callable[[Put], None]) -> None:
     """Write beside the target, then rename: whoever looks sees the old set or the new one."""
     target = os.path.abspath(target)
     _check_replaceable(target)
-    parent, name = os.path.split(target)
+    sweep(target, "new")
+    aside = aside_of(target, "new")
     try:
-        os.makedirs(parent, exist_ok=True)
-        aside = tempfile.mkdtemp(prefix=f".{name}.", suffix=".new", dir=parent)
+        os.makedirs(aside)
+        handle = os.open(aside, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as err:
         raise StoreError(target, f"cannot be written: {err.strerror or err}") from err
     try:
+        hold(handle)
         all_into(_file_putter(aside))
-        os.chmod(aside, 0o777 & ~_umask())
         _swap(aside, target)
     except ZaroError:  # of the set that is read meanwhile
         raise
@@ -343,6 +344,7 @@ def _replace_folder(target: str, all_into: Callable[[Put], None]) -> None:
         raise StoreError(target, f"cannot be written: {err.strerror or err}") from err
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+        os.close(handle)
 
 
 def _check_replaceable(target: str) -> None:
@@ -352,12 +354,6 @@ def _check_replaceable(target: str) -> None:
         raise StoreError(target, "is a file; a Parquet set is a folder")
     if os.listdir(target) and not os.path.isfile(os.path.join(target, HEADER)):
         raise StoreError(target, "is a folder of something else than references, and is left alone")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _swap(aside: str, target: str) -> None:

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import IO
 
 import numpy as np
@@ -153,9 +154,8 @@ class Scanned:
         contents = Contents(metadata=self.metadata, layouts=self.layouts)
         for path in self.layouts:
             contents.tables[path] = self.table(path, files)
-        loose = self.scanner.loose(documents=False)
-        loose += [entry for entry in self.scanner.loose(documents=True) if entry[0] not in self.metadata]
-        for key, file_id, offset, length in loose:
+        documents = (one for one in self.scanner.loose(documents=True) if one[0] not in self.metadata)
+        for key, file_id, offset, length in chain(self.scanner.loose(documents=False), documents):
             reference = self.entry(file_id, offset, length, files)
             if reference is None:
                 contents.other.pop(key, None)

@@ -10,16 +10,18 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zaro import config
-from zaro.codecs.chain import compile_chain
-from zaro.errors import ChunkError, CorruptChunkError, MetadataError, StoreError, UnsupportedError
+from zaro.codecs.chain import Chain, compile_chain
+from zaro.errors import ChunkError, CorruptChunkError, MetadataError, StoreError
 from zaro.metadata import ArrayMetadata, codec_list
 from zaro.metadata.documents import Document
+from zaro.metadata.grid import Runs
 from zaro.references.table import ABSENT, INLINE, WHOLE, Located, Table
 from zaro.stores.base import Bytes, cut
 
@@ -50,24 +52,21 @@ class ShardTable:
         Where the shards lie; their grid is `shard_grid`.
     grid : tuple of int
         Inner chunks of the array along each dimension.
-    per_shard : tuple of int
-        Inner chunks of a shard along each dimension.
+    per_shard : tuple of Runs
+        Inner chunks of the shards along each dimension.
     where : {"start", "end"}
         Side of the shard on which its index stands.
-    index_nbytes : int
-        Bytes of a stored index.
-    decode_index : callable
-        From a stored index to its bytes, 16 for each inner chunk of a shard.
+    index : callable
+        From the number of inner chunks of a shard to what reads its index.
     read : SpanReader
     """
 
     shards: Table
     shard_grid: tuple[int, ...]
     grid: tuple[int, ...]
-    per_shard: tuple[int, ...]
+    per_shard: tuple[Runs, ...]
     where: Literal["start", "end"]
-    index_nbytes: int
-    decode_index: Callable[[Bytes], NDArray[np.uint64]]
+    index: Callable[[int], _IndexReader]
     read: SpanReader
     _kept: OrderedDict[int, NDArray[np.uint64] | None] = field(default_factory=OrderedDict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -81,17 +80,31 @@ class ShardTable:
         """Shard of each inner chunk, and position of the chunk within it, both in C order."""
         shard, within = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
         rest = ids
-        shard_stride = within_stride = 1
-        for n, ratio, shards in zip(
-            self.grid[::-1], self.per_shard[::-1], self.shard_grid[::-1], strict=True
-        ):
+        shard_stride, within_stride = 1, np.ones((), np.int64)
+        for n, runs, shards in zip(self.grid[::-1], self.per_shard[::-1], self.shard_grid[::-1], strict=True):
             rest, position = np.divmod(rest, n)
-            outer, inner = np.divmod(position, ratio)
+            outer, inner, ratio = _along(runs, position)
             shard += outer * shard_stride
             within += inner * within_stride
             shard_stride *= shards
-            within_stride *= ratio
+            within_stride = within_stride * ratio
         return shard, within
+
+    def count(self, shard: int) -> int:
+        """Number of inner chunks of one shard."""
+        if self._even:
+            return self._most
+        index = np.unravel_index(shard, self.shard_grid)
+        return math.prod(runs.extent(int(k)) for runs, k in zip(self.per_shard, index, strict=True))
+
+    @cached_property
+    def _even(self) -> bool:
+        return all(len(runs.sizes) == 1 for runs in self.per_shard)
+
+    @cached_property
+    def _most(self) -> int:
+        """Number of inner chunks of the largest shard."""
+        return math.prod(max(runs.sizes, default=1) or 1 for runs in self.per_shard)
 
     def locate(self, ids: NDArray[np.int64]) -> Located:
         """Find many chunks at once: one index is read for each shard that is not known yet.
@@ -147,7 +160,7 @@ class ShardTable:
         self, touched: NDArray[np.int64], outer: Located, row: NDArray[np.intp], within: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """Offset and length of chunk `within[k]` of shard `touched[row[k]]`; few indices at a time."""
-        at_once = max(1, config.SHARD_INDEX // (16 * math.prod(self.per_shard)))
+        at_once = max(1, config.SHARD_INDEX // (16 * self._most))
         if len(touched) <= at_once:
             spans = self._indices(touched, outer)
             return spans[row, within, 0], spans[row, within, 1]
@@ -169,9 +182,8 @@ class ShardTable:
         return found[0], found[1]
 
     def _indices(self, touched: NDArray[np.int64], outer: Located) -> NDArray[np.uint64]:
-        """Index of each touched shard, (n, chunks per shard, 2); all empty for an absent shard."""
-        per_shard = math.prod(self.per_shard)
-        out = np.full((len(touched), per_shard, 2), _EMPTY, np.uint64)
+        """Index of each touched shard, (n, chunks of the largest shard, 2); all empty for an absent shard."""
+        out = np.full((len(touched), self._most, 2), _EMPTY, np.uint64)
         wanted = []
         with self._lock:
             for k, shard in enumerate(touched.tolist()):
@@ -179,15 +191,16 @@ class ShardTable:
                     self._kept.move_to_end(shard)
                     known = self._kept[shard]
                     if known is not None:
-                        out[k] = known
+                        out[k, : len(known)] = known
                 elif outer.file_id[k] != ABSENT:
                     wanted.append(k)
         if wanted:
             for k, stored in zip(wanted, self._stored_indices(touched, outer, wanted), strict=True):
-                key, name = self._key(int(touched[k])), self._name(outer, k)
-                index = None if stored is None else self._decode(stored, key, name)
+                index = (
+                    None if stored is None else self._decode(stored, int(touched[k]), self._name(outer, k))
+                )
                 if index is not None:
-                    out[k] = index
+                    out[k, : len(index)] = index
                 self._keep(int(touched[k]), index)
         return out
 
@@ -202,15 +215,16 @@ class ShardTable:
         found: dict[int, Bytes | None] = {}
         for k in wanted:
             file_id, begin, length = int(outer.file_id[k]), int(outer.offset[k]), int(outer.length[k])
-            if length != WHOLE and length < self.index_nbytes:
-                reason = f"the shard has {length} bytes, its index alone has {self.index_nbytes}"
+            nbytes = self.index(self.count(int(touched[k]))).nbytes
+            if length != WHOLE and length < nbytes:
+                reason = f"the shard has {length} bytes, its index alone has {nbytes}"
                 raise CorruptChunkError(reason, key=self._key(int(touched[k])), file=self._name(outer, k))
-            at = begin if self.where == "start" else begin + length - self.index_nbytes
+            at = begin if self.where == "start" else begin + length - nbytes
             if file_id == INLINE:
-                found[k] = cut(memoryview(outer.inline), at, self.index_nbytes, "inline data")
+                found[k] = cut(memoryview(outer.inline), at, nbytes, "inline data")
             else:
-                at = -self.index_nbytes if length == WHOLE and self.where == "end" else at
-                parts.append((k, (outer.files[file_id], at, self.index_nbytes)))
+                at = -nbytes if length == WHOLE and self.where == "end" else at
+                parts.append((k, (outer.files[file_id], at, nbytes)))
         try:
             stored = self.read(outer, [part for _, part in parts])
         except (StoreError, FileNotFoundError) as err:
@@ -222,16 +236,16 @@ class ShardTable:
         found |= {k: one for (k, _), one in zip(parts, stored, strict=True)}
         return [found[k] for k in wanted]
 
-    def _decode(self, stored: Bytes, key: str, name: str) -> NDArray[np.uint64]:
+    def _decode(self, stored: Bytes, shard: int, name: str) -> NDArray[np.uint64]:
         try:
-            index = self.decode_index(stored)
+            index = self.index(self.count(shard)).decode(stored)
         except (ValueError, OSError) as err:
             reason = f"the shard's index: {getattr(err, 'reason', err)}"
-            raise CorruptChunkError(reason, key=key, file=name) from err
+            raise CorruptChunkError(reason, key=self._key(shard), file=name) from err
         return index.reshape(-1, 2)
 
     def _keep(self, shard: int, index: NDArray[np.uint64] | None) -> None:
-        nbytes = 16 * math.prod(self.per_shard)
+        nbytes = 16 * self._most
         with self._lock:
             self._kept[shard] = index
             while len(self._kept) * nbytes > max(_KEPT, nbytes):
@@ -256,52 +270,81 @@ def open_shards(
 
     Raises
     ------
-    MetadataError, UnsupportedError
+    MetadataError
         The configuration contradicts the array or itself.
     """
     doc = Document(f"{document}: sharding_indexed", configuration)
-    if metadata.edges is not None:
-        raise UnsupportedError(
-            document, "chunk_grid", "is rectilinear, and zaro reads shards of regular grids only"
-        )
+    edges = metadata.edges or [
+        Runs((size,), (n,)) for size, n in zip(metadata.chunks, metadata.grid, strict=True)
+    ]
+    inner = _inner_shape(doc, metadata, edges)
+    where = configuration.get("index_location", "end")
+    if where not in ("start", "end"):
+        raise doc.bad("index_location", where, '"start" or "end"')
+    per_shard = tuple(
+        Runs(tuple(size // n for size in runs.sizes), runs.counts)
+        for runs, n in zip(edges, inner, strict=True)
+    )
+    most = math.prod(max(runs.sizes, default=1) or 1 for runs in per_shard)
+    if 16 * most > config.SHARD_INDEX:
+        reason = f"makes an index of {16 * most} bytes for each shard"
+        expected = f"expected {config.SHARD_INDEX} at most; see zaro.config.SHARD_INDEX"
+        raise MetadataError(doc.name, "chunk_shape", f"{reason}, {expected}")
+    index = _index_readers(doc)
+    index(most)  # says now what is wrong with the codecs
+    found = replace(metadata, chunks=inner, edges=None, codecs=codec_list(doc))
+    return found, ShardTable(shards, metadata.grid, found.grid, per_shard, where, index, read)
+
+
+def _inner_shape(doc: Document, metadata: ArrayMetadata, edges: Sequence[Runs]) -> tuple[int, ...]:
     inner = doc.need("chunk_shape", "a list of integers")
     fits = (
         isinstance(inner, list | tuple) and len(inner) == metadata.ndim and all(type(n) is int for n in inner)
     )
-    if not fits or any(n < 1 or size % n for n, size in zip(inner, metadata.chunks, strict=True)):
-        expected = f"{metadata.ndim} integers that divide the shard shape {list(metadata.chunks)}"
+    if not fits or any(
+        n < 1 or any(size % n for size in runs.sizes) for n, runs in zip(inner, edges, strict=True)
+    ):
+        shape = "the shard shape" if metadata.edges is None else "the shape of each shard, at most"
+        expected = f"{metadata.ndim} integers that divide {shape} {list(metadata.chunks)}"
         raise doc.bad("chunk_shape", inner, expected)
-    where = configuration.get("index_location", "end")
-    if where not in ("start", "end"):
-        raise doc.bad("index_location", where, '"start" or "end"')
-    per_shard = tuple(size // n for size, n in zip(metadata.chunks, inner, strict=True))
-    if 16 * math.prod(per_shard) > config.SHARD_INDEX:
-        reason = f"makes an index of {16 * math.prod(per_shard)} bytes for each shard"
-        expected = f"expected {config.SHARD_INDEX} at most; see zaro.config.SHARD_INDEX"
-        raise MetadataError(doc.name, "chunk_shape", f"{reason}, {expected}")
-    nbytes, decode = _index_decoder(doc, per_shard)
-    found = replace(metadata, chunks=tuple(inner), codecs=codec_list(doc))
-    table = ShardTable(shards, metadata.grid, found.grid, per_shard, where, nbytes, decode, read)
-    return found, table
+    return tuple(inner)
 
 
-def _index_decoder(
-    doc: Document, per_shard: tuple[int, ...]
-) -> tuple[int, Callable[[Bytes], NDArray[np.uint64]]]:
-    """Bytes of a stored index, and what makes it (offset, length) pairs."""
-    shape = (*per_shard, 2)
-    nbytes = 8 * math.prod(shape)
+def _along(
+    runs: Runs, positions: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64] | int]:
+    """Shard of each inner chunk along one axis, its position in it, and how many the shard has."""
+    if len(runs.sizes) == 1:  # most grids are regular
+        return *np.divmod(positions, runs.sizes[0]), runs.sizes[0]
+    return runs.place(positions)
+
+
+@dataclass(frozen=True)
+class _IndexReader:
+    """Reads the indices of shards of so many inner chunks: `nbytes` as stored, 16 for each chunk decoded."""
+
+    chain: Chain
+    count: int
+    nbytes: int
+
+    def decode(self, data: Bytes) -> NDArray[np.uint64]:
+        return self.chain.kernel.decode(data, 16 * self.count).view(np.uint64)
+
+
+def _index_readers(doc: Document) -> Callable[[int], _IndexReader]:
+    """What makes the reader of an index; the order of its entries does not depend on the shape of a shard."""
     codecs = codec_list(
         Document(f"{doc.name}.index_codecs", {"codecs": doc.need("index_codecs", "a list of codecs")})
     )
-    chain = compile_chain(codecs, dtype=np.dtype(np.uint64), chunk_shape=shape, document=doc.name)
-    stored, _, exact = chain.kernel.sizes(nbytes)
-    if not exact or chain.foreign or chain.order is not None or chain.sharding is not None:
-        raise MetadataError(
-            doc.name, "index_codecs", "must give every index the same size, as bytes and crc32c do"
-        )
 
-    def decode(data: Bytes) -> NDArray[np.uint64]:
-        return chain.kernel.decode(data, nbytes).view(np.uint64)
+    @cache
+    def reader(count: int) -> _IndexReader:
+        chain = compile_chain(codecs, dtype=np.dtype(np.uint64), chunk_shape=(count, 2), document=doc.name)
+        nbytes, _, exact = chain.kernel.sizes(16 * count)
+        if not exact or chain.foreign or chain.order is not None or chain.sharding is not None:
+            raise MetadataError(
+                doc.name, "index_codecs", "must give every index the same size, as bytes and crc32c do"
+            )
+        return _IndexReader(chain, count, nbytes)
 
-    return stored, decode
+    return reader

@@ -8,7 +8,6 @@ import io
 import json
 import os
 import re
-import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -17,6 +16,7 @@ import numpy as np
 
 from zaro._core import spell
 from zaro.errors import StoreError, ZaroError
+from zaro.references.aside import aside_of, hold, sweep
 from zaro.references.columns import contents_of, name_of, target_folder
 from zaro.references.contents import Contents, Reference
 from zaro.references.files import is_local, local_path
@@ -60,10 +60,11 @@ def atomic(target: str, storage_options: Mapping[str, Any] | None = None) -> Ite
             yield cast("IO[bytes]", remote)
         return
     path = os.path.abspath(local_path(target))
-    folder, name = os.path.split(path)
-    aside = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.partial")
+    sweep(path, "partial")
+    aside = aside_of(path, "partial")
     try:
         with open(aside, "xb") as file:
+            hold(file.fileno())
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -74,7 +75,7 @@ def atomic(target: str, storage_options: Mapping[str, Any] | None = None) -> Ite
         if isinstance(err, OSError) and not isinstance(err, ZaroError):
             raise StoreError(target, f"cannot be written: {err.strerror or err}") from err
         raise
-    _sync_folder(folder)
+    _sync_folder(os.path.dirname(path))
 
 
 def _sync_folder(folder: str) -> None:

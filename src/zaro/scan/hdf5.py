@@ -13,10 +13,11 @@ from zaro.errors import ScanError, StoreError
 from zaro.references.files import folder_of, is_local
 from zaro.references.layout import join_path
 from zaro.scan.draft import SetBuilder
+from zaro.scan.hdf5_ahead import address_of, fetch_ahead
 from zaro.scan.hdf5_attributes import attributes_of
 from zaro.scan.hdf5_dataset import Home, draft_dataset
 from zaro.scan.hdf5_dimensions import Dimensions
-from zaro.scan.source import Source, open_source
+from zaro.scan.source import RemoteFile, Source, open_source
 
 __all__ = ["scan_hdf5"]
 
@@ -67,6 +68,8 @@ class _Files:
         if source.url in self.homes:
             return self.homes[source.url]
         file = source.path if source.path is not None else source.file
+        if isinstance(file, RemoteFile):
+            fetch_ahead(file, self.builder.settings)
         try:
             try:
                 h5 = h5py.File(file, "r", rdcc_nbytes=0)
@@ -100,7 +103,7 @@ class _Walk:
 
     def group(self, home: Home, group: Any, path: str, above: tuple[Any, ...]) -> None:
         """Add a group and everything below it."""
-        token = (home.source.url, _address(group))
+        token = (home.source.url, address_of(group))
         if token in above:
             reason = "is a link to a group that it lies in: its paths have no end"
             raise ScanError(home.source.url, path, reason)
@@ -156,13 +159,6 @@ def _is_group(node: Any) -> bool:
     import h5py
 
     return isinstance(node, h5py.Group)
-
-
-def _address(node: Any) -> Any:
-    import h5py
-
-    info = h5py.h5o.get_info(node.id)
-    return getattr(info, "addr", None) or bytes(info.token)
 
 
 def _is_dimension_only(dataset: Any) -> bool:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Literal
 
 from zaro.detect import SNIFFED, FileFormat, sniff
-from zaro.errors import ScanError, UnsupportedError
+from zaro.errors import ScanError, UnsupportedError, ZaroError
 from zaro.options import Options
 from zaro.references.contents import Contents
 from zaro.references.files import is_local, local_path
@@ -166,6 +166,10 @@ def _fill(found: str, source: Source, builder: SetBuilder, opener: Any) -> None:
             raise ScanError(
                 source.url, "", f"format {found!r} is none of hdf5, netcdf3, tiff, grib, zarr, zip"
             )
+    except (ZaroError, OSError):
+        raise
     except ImportError as err:
         package = _NEEDS.get(found, err.name or "")
         raise UnsupportedError(source.url, "", f"needs {package}: pip install 'zaro[scan]' ({err})") from err
+    except Exception as err:  # a library of others, of a file that is damaged, can say anything
+        raise ScanError(source.url, "", f"cannot be read as {found}: {type(err).__name__}: {err}") from err

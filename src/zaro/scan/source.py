@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from zaro.collector import still
@@ -14,21 +15,25 @@ from zaro.references.files import is_local, local_path
 from zaro.stores import loop
 from zaro.stores.base import Bytes, Place
 from zaro.stores.fetch import read_all
-from zaro.stores.filesystems import in_thread, place_of
+from zaro.stores.filesystems import in_thread, place_of, read_ends
 from zaro.stores.remote import read_parts
 
 __all__ = ["RemoteFile", "Source", "open_source"]
 
-BLOCK = 1 << 16
+BLOCK = 1 << 15
 """Bytes that are fetched at least."""
 RUN = 1 << 20
 """Bytes of one request at most; neighbouring blocks are fetched together."""
+SMALL = 4 << 20
+"""Files up to so many bytes are fetched as a whole when they are opened, in requests side by side."""
 WHOLE = 32 << 20
-"""Files up to so many bytes are fetched at once, in requests side by side: it costs one latency."""
+"""Files up to so many bytes are fetched as a whole when something is wanted that is not there."""
 ENDS = 1 << 20
-"""Bytes that are fetched of each end of a larger file when it is opened."""
-USUAL = 64
-"""Places of a node of an index of chunks, unless somebody chose otherwise."""
+"""Bytes that are fetched of each end of a file when it is opened."""
+AT_ONCE = 64
+"""Requests under way at a time: they bring little, and wait for the latency."""
+Below = Callable[[int, memoryview], list[tuple[int, int]]]
+"""From the offset of what was read, and its bytes, to spans that will be read next."""
 
 
 class Source:
@@ -89,21 +94,24 @@ class Source:
 class RemoteFile(io.RawIOBase):
     """A remote file that can be read anywhere: fetched in blocks, each once.
 
-    The start is asked for together with the size. The rest of a small file follows at once; of a large one
-    the end, where formats keep their indices, when something of it is wanted. Where HDF5 reads a node of an
-    index, all nodes below it are fetched side by side, so that an index costs a latency for each of its
-    levels. `requests` counts what was asked for.
+    Both ends are asked for at the same time, and tell the size. The rest of a small file follows at once, of
+    a larger one when something is read that is not there. Of a large one comes what is read, and the nodes
+    of an index that lie below it: an index costs a latency for each of its levels. Whoever can tell
+    beforehand what he will read notes it, and has it fetched side by side.
     """
 
     def __init__(self, place: Place, timeout: float) -> None:
-        self.place, self.timeout, self.requests = place, timeout, 2
-        self.nbytes, start = loop.run(_beginning(place, timeout))
+        self.place, self.timeout = place, timeout
+        self.nbytes, start, end = loop.run(_ends(place, timeout))
         self._at, self._blocks = 0, dict[int, bytes]()
-        self._keep(range(-(-len(start) // BLOCK)), start)
-        last = -(-self.nbytes // BLOCK)
-        self._end = range(last - ENDS // BLOCK, last)
-        if self.nbytes <= WHOLE:
-            self._fetch(range(last))
+        self._noted: set[int] | None = None
+        self.lacking = 0
+        self.below: Below = _nothing
+        self._passed = set[int]()
+        self._keep(0, start)
+        self._keep(self.nbytes - len(end), end)
+        if self.nbytes <= SMALL:
+            self._fetch(self._blocks_of(0, self.nbytes))
 
     def readable(self) -> bool:
         """Always."""
@@ -126,47 +134,102 @@ class RemoteFile(io.RawIOBase):
     def readinto(self, out: Any) -> int:
         """Fill `out` as far as the file goes."""
         view = memoryview(out).cast("B")
-        end = min(self._at + len(view), self.nbytes)
-        if end <= self._at:
+        start, end = self._at, min(self._at + len(view), self.nbytes)
+        if end <= start:
             return 0
-        blocks = range(self._at // BLOCK, -(-end // BLOCK))
-        self._fetch(blocks)
-        done = 0
-        for block in blocks:
-            start = self._at + done - block * BLOCK
-            part = self._blocks[block][start : start + end - self._at - done]
-            view[done : done + len(part)] = part
-            done += len(part)
-        self._at += done
-        below = children(bytes(view[:done]), self.nbytes) if bytes(view[:4]) == b"TREE" else ()
-        self._fetch({k for at in below for k in self._blocks_of(at, len(view))})
+        complete = self.want(start, end - start)
+        done = self._copy(start, view[: end - start])
+        self._at = end
+        if complete:
+            self._go_below(start, view[:done])
         return done
+
+    def _copy(self, start: int, out: memoryview) -> int:
+        """Fill `out` with what lies at `start`; zeros where that is not there."""
+        done = 0
+        for block in self._blocks_of(start, len(out)):
+            at = start + done - block * BLOCK
+            part = self._blocks.get(block, _NOTHING)[at : at + len(out) - done]
+            out[done : done + len(part)] = part
+            done += len(part)
+        return done
+
+    def _go_below(self, start: int, node: memoryview) -> None:
+        """Fetch the nodes below one, and those below them, each level side by side."""
+        spans = self.below(start, node)
+        while spans:
+            self._want({k for span in spans for k in self._blocks_of(*span)})
+            there = [s for s in spans if s[0] not in self._passed and not self._lacking(self._blocks_of(*s))]
+            self._passed.update(offset for offset, _ in there)
+            spans = [below for span in there for below in self.below(span[0], self._part(*span))]
+
+    def _part(self, start: int, length: int) -> memoryview:
+        found = memoryview(bytearray(length))
+        self._copy(start, found)
+        return found
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Fetch nothing meanwhile: what is not there reads as zeros, and is fetched afterwards, all at once.
+
+        `lacking` counts how often something was not there.
+        """
+        noted = self._noted = set[int]()
+        try:
+            yield
+        finally:
+            self._noted = None
+        self._fetch(noted)
+
+    def want(self, offset: int, length: int) -> bool:
+        """Fetch what will be read later, or note it; whether it is there now."""
+        return self._want(self._blocks_of(offset, length))
 
     def _blocks_of(self, offset: int, length: int) -> range:
         return range(offset // BLOCK, -(-min(offset + length, self.nbytes) // BLOCK))
 
-    def _fetch(self, blocks: Collection[int]) -> None:
-        """Fetch blocks that are not there yet, neighbours in one request; of the end all at once."""
-        wanted = {block for block in blocks if block not in self._blocks}
-        if any(block in self._end for block in wanted):
-            wanted.update(block for block in self._end if block >= 0 and block not in self._blocks)
-        runs = _runs(sorted(wanted))
+    def _lacking(self, blocks: Iterable[int]) -> set[int]:
+        return {block for block in blocks if block not in self._blocks}
+
+    def _want(self, blocks: Iterable[int]) -> bool:
+        """Fetch blocks, or note them; whether all are there now."""
+        lacking = self._lacking(blocks)
+        if self._noted is None:
+            whole = lacking and self.nbytes <= WHOLE
+            self._fetch(self._blocks_of(0, self.nbytes) if whole else lacking)
+            return True
+        self.lacking += len(lacking)
+        self._noted |= lacking
+        return not lacking
+
+    def _fetch(self, blocks: Iterable[int]) -> None:
+        """Fetch blocks that are not there yet, neighbours in one request."""
+        runs = _runs(sorted(self._lacking(blocks)))
         spans = [
             (self.place, r.start * BLOCK, min(r.stop * BLOCK, self.nbytes) - r.start * BLOCK) for r in runs
         ]
-        self.requests += len(spans)
         # h5py calls us under its lock, and needs that lock to free an object: were a thread that fetches
         # to collect one that somebody left in a cycle, the two would wait for each other for ever
         with still():
-            found = read_parts(spans, self.timeout) if spans else []
+            found = read_parts(spans, self.timeout, at_once=AT_ONCE) if spans else []
         for run, data in zip(runs, found, strict=True):
             if isinstance(data, Exception):
                 raise data
-            self._keep(run, data)
+            self._keep(run.start * BLOCK, data)
 
-    def _keep(self, run: range, data: Bytes) -> None:
-        for k, block in enumerate(run):
-            self._blocks[block] = bytes(data[k * BLOCK : (k + 1) * BLOCK])
+    def _keep(self, offset: int, data: Bytes) -> None:
+        """Keep the blocks of which all bytes came."""
+        for block in self._blocks_of(offset, len(data)):
+            at = block * BLOCK - offset
+            if at >= 0 and at + min(BLOCK, self.nbytes - block * BLOCK) <= len(data):
+                self._blocks[block] = bytes(data[at : at + BLOCK])
+
+
+_NOTHING = bytes(BLOCK)
+
+
+def _nothing(_offset: int, _data: memoryview) -> list[tuple[int, int]]:
+    return []
 
 
 def _runs(blocks: Sequence[int]) -> list[range]:
@@ -180,35 +243,13 @@ def _runs(blocks: Sequence[int]) -> list[range]:
     return found
 
 
-def children(node: bytes, nbytes: int) -> list[int]:
-    """Addresses of the nodes below a node of a B-tree of HDF5, version 1, in a file of so many bytes.
-
-    None of a leaf. The node does not say how long its keys are, but its own length does, where it has the
-    usual number of places, and leaves few answers else. A wrong one would cost needless requests, no more:
-    HDF5 reads the nodes by itself.
-
-    Source: HDF5 File Format Specification 3.0, III.A.1.
-    """
-    if len(node) < 24 or node[5] == 0 or node[4] not in (0, 1):
-        return []
-    used = int.from_bytes(node[6:8], "little")
-    fitting = []
-    for key in [8] if node[4] == 0 else range(24, 8 * 35, 8):
-        places, rest = divmod(len(node) - 24 - key, 8 + key)
-        if not rest and not places % 2 and 0 < used <= places:
-            fitting.append((places != USUAL, key))
-    for _, key in sorted(fitting):
-        starts = range(24 + key, 24 + key + used * (8 + key), 8 + key)
-        found = [int.from_bytes(node[at : at + 8], "little") for at in starts]
-        if len(set(found)) == used and min(found) > 0 and max(found) < nbytes:
-            return found
-    return []
-
-
-async def _beginning(place: Place, timeout: float) -> tuple[int, Bytes]:
-    """Size of a file, and its first bytes; none where the server will not be asked for more than it has."""
-    size, (start,) = await asyncio.gather(_size_of(place), read_all([(place, 0, ENDS)], timeout, ENDS))
-    return size, b"" if isinstance(start, Exception) else start[:size]
+async def _ends(place: Place, timeout: float) -> tuple[int, Bytes, Bytes]:
+    """Size of a file, and its first and last bytes as far as they can be had without knowing the size."""
+    told, start, end = await read_ends(place, ENDS, timeout=timeout)
+    if told is not None:
+        return told, start, end
+    size, (found,) = await asyncio.gather(_size_of(place), read_all([(place, 0, ENDS)], timeout, ENDS))
+    return size, b"" if isinstance(found, Exception) else found[:size], b""
 
 
 async def _size_of(place: Place) -> int:

@@ -11,12 +11,20 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from zaro import config
 from zaro.errors import StoreError, StoreForbiddenError
 from zaro.stores.attempts import Passing
-from zaro.stores.base import Bytes
+from zaro.stores.base import Bytes, packed_document_most
 
-__all__ = ["WRONG_LENGTH_ATTEMPTS", "Answer", "Ask", "Body", "read_span", "read_tail", "read_whole"]
+__all__ = [
+    "WRONG_LENGTH_ATTEMPTS",
+    "Answer",
+    "Ask",
+    "Body",
+    "read_end",
+    "read_span",
+    "read_tail",
+    "read_whole",
+]
 
 WRONG_LENGTH_ATTEMPTS = 3
 """Attempts after which a body of the wrong length is believed to be all that there is."""
@@ -52,7 +60,7 @@ class Answer:
         packed = self.headers.get("content-length", "")
         if not self.compressed:
             return None
-        return max(config.DOCUMENT_TEXT, config.DOCUMENT_RATIO * int(packed if packed.isdigit() else 0))
+        return packed_document_most(int(packed) if packed.isdigit() else 0)
 
     @property
     def tag(self) -> str | None:
@@ -112,6 +120,36 @@ async def read_tail(ask: Ask, nbytes: int) -> bytes:
     if len(tail) != nbytes:
         raise Passing(f"{len(tail)} bytes came, {nbytes} were asked for", most=WRONG_LENGTH_ATTEMPTS)
     return bytes(tail)
+
+
+async def read_end(ask: Ask, nbytes: int, *, last: bool) -> tuple[int | None, bytes]:
+    """Read the first or the last `nbytes` bytes of a file, or all where it has fewer, and learn its size.
+
+    Of a server that only gives whole files the last bytes are none. The size is None where it is not told.
+    """
+    async with ask(f"bytes=-{nbytes}" if last else f"bytes=0-{nbytes - 1}") as answer:
+        size, expected = answer.size, nbytes
+        if answer.partial:
+            first, end, size = _content_range(answer)
+            wanted = (max(0, size - nbytes), size - 1) if last and size is not None else (0, nbytes - 1)
+            expected = min(nbytes, nbytes if size is None else size)
+            if (first, end) != (wanted[0], wanted[0] + expected - 1):
+                reason = f"{nbytes} bytes of an end were asked for, bytes {first} to {end} came"
+                raise StoreError(answer.url, reason)
+        elif last:
+            return size, b""
+        elif size is not None:
+            expected = min(nbytes, size)
+        found = bytearray()
+        async for part in answer.parts:
+            if not found and not answer.partial:
+                _refuse_page(answer, part)
+            found += part
+            if len(found) >= expected:
+                break
+    if len(found) < expected and size is not None:
+        raise Passing(f"{len(found)} bytes came, {expected} were promised", most=WRONG_LENGTH_ATTEMPTS)
+    return size, bytes(found[:expected])
 
 
 async def read_whole(ask: Ask, most: int | None, untold: int | None = None) -> Bytes:

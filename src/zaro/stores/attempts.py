@@ -6,7 +6,7 @@ import asyncio
 import errno
 import random
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from zaro.errors import StoreError, StoreForbiddenError
 
@@ -114,6 +114,10 @@ def _so_far(n: int, reason: str) -> str:
 
 
 def _text(err: BaseException) -> str:
+    told = _response(err)
+    if isinstance(told, dict):  # botocore; s3fs tells the message, and leaves out what it is
+        error = told.get("Error", {})
+        return f"{error.get('Code')}: {error.get('Message')}"
     text = str(err)
     return (
         text if type(err) in (OSError, ValueError) and text else f"{type(err).__name__}: {text}".rstrip(": ")
@@ -149,13 +153,21 @@ def _forbidden(err: BaseException) -> bool:
 
 def _status(err: BaseException) -> int | None:
     """The HTTP status that a library's error carries under one of its names."""
-    cause = err.__cause__ if type(err) is OSError and err.__cause__ is not None else err  # as s3fs translates
-    response = getattr(cause, "response", None)
+    cause, response = _cause(err), _response(err)
     if isinstance(response, dict):  # botocore
         return _int(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
     facts = {**getattr(response, "__dict__", {}), **getattr(cause, "__dict__", {})}
     found = (_int(facts.get(name)) for name in ("status", "status_code", "code"))
     return next((status for status in found if status is not None), None)
+
+
+def _cause(err: BaseException) -> BaseException:
+    """What s3fs has translated to an error of the system."""
+    return err.__cause__ if type(err) in (OSError, PermissionError) and err.__cause__ else err
+
+
+def _response(err: BaseException) -> Any:
+    return getattr(_cause(err), "response", None)
 
 
 def _int(value: object) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from zaro import config
 from zaro.errors import StoreError
 
-__all__ = ["Bytes", "Place", "Store", "cut", "is_document", "span_within", "too_long"]
+__all__ = ["Bytes", "Place", "Store", "cut", "is_document", "packed_document_most", "span_within", "too_long"]
 
 Bytes = bytes | bytearray | memoryview
 
@@ -72,6 +72,11 @@ def is_document(key: str) -> bool:
 def too_long(nbytes: int) -> str:
     """Say that a metadata document is too long to be one."""
     return f"has {nbytes} bytes, expected {config.METADATA} at most of metadata; see zaro.config.METADATA"
+
+
+def packed_document_most(nbytes: int) -> int:
+    """Bytes that a document of so many packed bytes may unpack to."""
+    return max(config.DOCUMENT_TEXT, config.DOCUMENT_RATIO * nbytes)
 
 
 def span_within(size: int, offset: int, length: int | None, url: str) -> tuple[int, int]:

@@ -28,9 +28,10 @@ async def read_all(
     timeout: float,
     most: int | None = None,
     untold: int | None = None,
+    at_once: int | None = None,
 ) -> list[Bytes | StoreError | FileNotFoundError]:
     """Read a few spans at the same time; errors stand in the places of their results."""
-    gate = asyncio.Semaphore(config.REQUESTS_UNDER_WAY)
+    gate = asyncio.Semaphore(at_once or config.REQUESTS_UNDER_WAY)
 
     async def one(part: tuple[Place, int, int | None]) -> Bytes | StoreError | FileNotFoundError:
         async with gate:

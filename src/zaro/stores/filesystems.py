@@ -16,11 +16,11 @@ from urllib.parse import unquote
 
 from zaro import config
 from zaro.errors import StoreError
-from zaro.stores import answer, http, loop, s3
+from zaro.stores import answer, archives, http, loop, s3
 from zaro.stores.attempts import Passing, attempts
 from zaro.stores.base import Bytes, Place
 
-__all__ = ["in_thread", "listing", "place_of", "read", "read_into"]
+__all__ = ["in_thread", "listing", "place_of", "read", "read_ends", "read_into"]
 
 T = TypeVar("T")
 
@@ -188,7 +188,7 @@ async def read(
 
     async def once() -> Bytes:
         if ask is None:
-            data = await _cat(place, offset or None, None)
+            data = await _cat(place, offset or None, None, most, is_document=untold is not None)
             if offset < 0 and len(data) != -offset:
                 reason = f"{len(data)} bytes came, {-offset} were asked for"
                 raise Passing(reason, most=answer.WRONG_LENGTH_ATTEMPTS)
@@ -225,6 +225,30 @@ async def read_into(place: Place, offset: int, into: memoryview, *, timeout: flo
     return await attempts(once, place.url, timeout)
 
 
+async def read_ends(place: Place, nbytes: int, *, timeout: float) -> tuple[int | None, Bytes, Bytes]:
+    """Read the first and the last bytes of a file at the same time, and learn its size from the answers.
+
+    What does not come is no error: the size is None then, the bytes are none.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    """
+    ask = _asker(place, timeout)
+    if ask is None:
+        return None, b"", b""
+
+    async def one(last: bool) -> tuple[int | None, Bytes]:
+        try:
+            return await attempts(lambda: answer.read_end(ask, nbytes, last=last), place.url, timeout)
+        except StoreError:
+            return None, b""
+
+    (size, start), (told, end) = await asyncio.gather(one(False), one(True))
+    return (size, start, end) if size == told else (size, start, b"")
+
+
 def _asker(place: Place, timeout: float) -> answer.Ask | None:
     """How to ask a server whose answers can be looked at; None where only the bytes are to be had."""
     fs = place.fs
@@ -238,14 +262,19 @@ def _asker(place: Place, timeout: float) -> answer.Ask | None:
     return partial(http.ask, place, timeout) if is_http else None
 
 
-async def _cat(place: Place, start: int | None, end: int | None) -> Bytes:
+async def _cat(
+    place: Place, start: int | None, end: int | None, most: int | None = None, *, is_document: bool = False
+) -> Bytes:
     fs = place.fs
     try:
         if fs.async_impl and getattr(fs, "asynchronous", False):
             data: Bytes = await fs._cat_file(place.path, start=start, end=end)
         else:
             async with _turn(place):
-                data = await in_thread(fs.cat_file, place.path, start, end)
+                if archives.is_archive(fs):
+                    data = await in_thread(archives.read_member, place, start, end, most, is_document)
+                else:
+                    data = await in_thread(fs.cat_file, place.path, start, end)
     except (IsADirectoryError, NotADirectoryError) as err:
         raise StoreError(place.url, "is a directory, a file is needed") from err
     except KeyError as err:  # archives

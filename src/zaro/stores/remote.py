@@ -196,16 +196,22 @@ def _raise_first(found: list[Bytes | StoreError | None]) -> list[Bytes | None]:
 
 
 def read_parts(
-    parts: Sequence[Part], timeout: float, *, most: int | None = None, untold: int | None = None
+    parts: Sequence[Part],
+    timeout: float,
+    *,
+    most: int | None = None,
+    untold: int | None = None,
+    at_once: int | None = None,
 ) -> list[Bytes | StoreError | FileNotFoundError]:
     """Read a few spans at the same time; errors stand in the places of their results.
 
     A whole file may have `most` bytes, None for those that any document may have; `untold` where the
-    server does not tell how many there are.
+    server does not tell how many there are. `at_once`: requests under way, else those of a read.
     """
     from zaro.stores import fetch, loop
 
-    return loop.run(fetch.read_all(parts, timeout, config.DOCUMENT if most is None else most, untold))
+    most = config.DOCUMENT if most is None else most
+    return loop.run(fetch.read_all(parts, timeout, most, untold, at_once))
 
 
 def read_url(

@@ -79,6 +79,13 @@ class Targets:
     def _check(self, url: str) -> None:
         if "\0" in url:
             raise StoreError(repr(url), "holds a NUL byte, which no name of a file may")
+        if not url.isascii():
+            try:
+                os.fsencode(url)
+            except UnicodeEncodeError:
+                raise StoreError(
+                    repr(url), "holds half of a character, which no name of a file may"
+                ) from None
         check_target(url, self.origin, self.options.allow_targets)
 
     def read(self, spans: Sequence[tuple[str, int, int | None]]) -> list[Bytes]:

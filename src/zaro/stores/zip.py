@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import bz2
+import lzma
 import os
 import struct
 import threading
 import zipfile
 import zlib
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 from zaro import config
 from zaro.errors import StoreError
-from zaro.stores.base import Bytes, cut, is_document, span_within, too_long
+from zaro.stores.base import Bytes, cut, is_document, packed_document_most, span_within, too_long
 
 __all__ = ["ZipStore"]
 
@@ -21,6 +24,8 @@ _LOCAL_HEADER = struct.Struct("<4s5H3L2H")  # Source: APPNOTE.TXT, 4.3.7
 _ENCRYPTED = 0x1
 # deflate makes of a byte 1032 at the most: a member that promises more is no member
 _LARGEST_RATIO = 1032
+# bytes of a dictionary and what belongs to it
+_LZMA_MEMORY = 32 << 20
 
 
 class ZipStore:
@@ -59,24 +64,16 @@ class ZipStore:
             raise StoreError(self.url, f"is no archive that can be read: {err}") from err
 
     @cached_property
-    def _folders(self) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
-        for name in self._members:
-            folder, _, last = name.rpartition("/")
-            while last not in found.setdefault(folder, set()):
-                found[folder].add(last)
-                if not folder:
-                    break
-                folder, _, last = folder.rpartition("/")
-        return found
+    def _names(self) -> list[str]:
+        return sorted(self._members)
 
     def get(self, key: str) -> Bytes | None:
         """All bytes of one member, or None where there is none; its checksum is compared."""
         info = self._members.get(key)
         if info is None:
             return None
-        if is_document(key) and info.file_size > config.METADATA:
-            raise StoreError(f"{self.url}/{key}", too_long(info.file_size))
+        if is_document(key):
+            _check_document(info, f"{self.url}/{key}")
         whole = self._whole(info)
         if zlib.crc32(whole) != info.CRC:
             raise StoreError(f"{self.url}/{key}", "its checksum in the archive does not match")
@@ -97,7 +94,14 @@ class ZipStore:
 
     def names(self, prefix: str) -> Iterable[str]:
         """Names directly below a prefix, one level."""
-        return sorted(self._folders.get(prefix, ()))
+        # looked up, not kept by folder: a name of 64 KB may spell 32 000 folders
+        start, names, found = f"{prefix}/" if prefix else "", self._names, []
+        at = bisect_left(names, start)
+        while at < len(names) and names[at].startswith(start):
+            name, below, _ = names[at][len(start) :].partition("/")
+            found.append(name)
+            at = bisect_left(names, f"{start}{name}0") if below else at + 1  # "0" comes right after "/"
+        return sorted({name for name in found if name})
 
     def _part(self, key: str, offset: int, length: int | None) -> Bytes | None:
         info = self._members.get(key)
@@ -117,20 +121,26 @@ class ZipStore:
             return self._pread(self._start(info), info.file_size, info.filename)
         if info.file_size > _LARGEST_RATIO * info.compress_size + 64:
             raise StoreError(name, f"promises {info.file_size} bytes out of {info.compress_size}")
-        if info.compress_type == zipfile.ZIP_DEFLATED:
-            return self._inflate(info, name)
-        try:
-            with zipfile.ZipFile(self.url) as archive:
-                return archive.read(info)
-        except (OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile) as err:
-            raise StoreError(name, f"cannot be unpacked: {err}") from err
+        return self._unpack(info, name)
 
-    def _inflate(self, info: zipfile.ZipInfo, name: str) -> bytes:
+    def _unpack(self, info: zipfile.ZipInfo, name: str) -> bytes:
+        """Unpack a member, never to more than it promises."""
         packed = self._pread(self._start(info), info.compress_size, info.filename)
+        most = info.file_size + 1
         try:
-            found = zlib.decompressobj(-15).decompress(packed, info.file_size + 1)
-        except zlib.error as err:
-            raise StoreError(name, f"cannot be unpacked: {err}") from err
+            match info.compress_type:
+                case zipfile.ZIP_DEFLATED:
+                    found = zlib.decompressobj(-15).decompress(packed, most)
+                case zipfile.ZIP_BZIP2:
+                    found = bz2.BZ2Decompressor().decompress(packed, most)
+                case zipfile.ZIP_LZMA:
+                    found = _unpack_lzma(packed, most)
+                case other:
+                    raise StoreError(name, f"is packed by a method that zaro does not read: {other}")
+        except (zlib.error, OSError, ValueError, lzma.LZMAError, struct.error) as err:
+            raise (
+                err if isinstance(err, StoreError) else StoreError(name, f"cannot be unpacked: {err}")
+            ) from err
         if len(found) != info.file_size:
             raise StoreError(name, f"unpacks to {len(found)} bytes, {info.file_size} are promised")
         return found
@@ -161,3 +171,23 @@ class ZipStore:
         if n > 0:
             raise StoreError(self.url, "became shorter while it was read")
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _check_document(info: zipfile.ZipInfo, name: str) -> None:
+    """Refuse a metadata document that is too long, or that unpacks to more than any packed document may."""
+    if info.file_size > config.METADATA:
+        raise StoreError(name, too_long(info.file_size))
+    most = packed_document_most(info.compress_size)
+    if info.compress_type != zipfile.ZIP_STORED and info.file_size > most:
+        raise StoreError(name, f"unpacks to {info.file_size} bytes, expected {most} at most of metadata")
+
+
+def _unpack_lzma(packed: bytes, most: int) -> bytes:
+    """Unpack what has LZMA's properties before it, with a header that `lzma` knows in their place.
+
+    Source: APPNOTE.TXT, 5.8.8.
+    """
+    _, nbytes = struct.unpack_from("<HH", packed)
+    header = packed[4 : 4 + nbytes] + b"\xff" * 8  # of a size that is not known
+    unpacker = lzma.LZMADecompressor(lzma.FORMAT_ALONE, memlimit=_LZMA_MEMORY)
+    return unpacker.decompress(header + packed[4 + nbytes :], most)
