@@ -157,6 +157,16 @@ class ReadOnlyStoreTests(InALoop):
     def test_delete_sync_missing(self, store):
         assert not hasattr(store, "delete_sync")
 
+    @pytest.mark.parametrize(
+        "byte_range",
+        [None, RangeByteRequest(1, 4), OffsetByteRequest(1), SuffixByteRequest(1), RangeByteRequest(10, 20)],
+    )
+    def test_get_sync_byte_range_parity(self, store, byte_range):  # zarr-python has it since 3.4
+        store.put("parity", cpu.Buffer.from_bytes(b"\x01\x02\x03\x04"))
+        found = store.get_sync("parity", byte_range=byte_range)
+        awaited = asyncio.run(store.get("parity", default_buffer_prototype(), byte_range))
+        assert found.to_bytes() == awaited.to_bytes()
+
 
 class TestStoreOfAMapping(ReadOnlyStoreTests):
     @pytest.fixture

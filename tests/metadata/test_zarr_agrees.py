@@ -155,12 +155,26 @@ def test_an_absent_chunk_of_objects_without_a_fill_value_is_empty(dtype, blank):
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
-@pytest.mark.parametrize(("shape", "chunks"), [((0, 3), (0, 3)), ((0, 3), "auto"), ((0,), (5,)), ((), ())])
+@pytest.mark.parametrize(("shape", "chunks"), [((0, 3), "auto"), ((0,), (5,)), ((), ())])
 def test_lengths_of_zero_are_taken_as_zarr_python_writes_them(zarr_format, shape, chunks):
     documents, array = write(zarr_format, shape=shape, chunks=chunks, dtype="i4")
     found = read_node(documents.get, "a")
     assert_same(found, array)
     assert found.nchunks == (0 if 0 in shape else 1)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_chunks_of_length_zero_are_taken_as_older_versions_wrote_them(zarr_format):
+    documents, _ = write(zarr_format, shape=(0, 3), chunks=(5, 3), dtype="i4")
+    key = {2: "a/.zarray", 3: "a/zarr.json"}[zarr_format]
+    document = json.loads(documents[key])
+    if zarr_format == 2:
+        document["chunks"] = [0, 3]
+    else:
+        document["chunk_grid"]["configuration"]["chunk_shape"] = [0, 3]
+    documents[key] = json.dumps(document).encode()
+    found = read_node(documents.get, "a")
+    assert (found.chunks, found.nchunks) == ((0, 3), 0)
 
 
 def test_codecs_of_format_2_stand_in_the_order_of_encoding():
