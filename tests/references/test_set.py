@@ -140,3 +140,20 @@ def test_an_overlay_has_one_table_of_files():
     found = [table.locate(np.arange(2)) for _ in range(2)]
     assert [found[0].files[k] for k in found[0].file_id] == ["/a.nc", "/b.nc"]
     assert found[0].files is found[1].files
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"dimension_separator": ["x"], "shape": [1], "chunks": [1]},
+        {"dimension_separator": {}, "zarr_format": 2},
+    ],
+)
+def test_an_array_with_a_separator_that_is_none_has_no_chunks(document):
+    refs = References.open({"a/.zarray": json.dumps(document), "a/0": ["/a.nc", 0, 1], "b": "text"})
+    assert list(refs.arrays) == []
+    assert set(refs) == {"a/.zarray", "a/0", "b"}
+    key = {"name": "default", "configuration": {"separator": ["x"]}}
+    grid = {"name": "regular", "configuration": {"chunk_shape": [1]}}
+    v3 = {"node_type": "array", "shape": [1], "chunk_grid": grid, "chunk_key_encoding": key}
+    assert list(References.open({"a/zarr.json": json.dumps(v3), "a/c/0": ["/a.nc", 0, 1]}).arrays) == []

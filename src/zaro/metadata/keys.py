@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["KeyEncoding"]
+__all__ = ["KeyEncoding", "key_encoding"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +42,11 @@ class KeyEncoding:
             return None
         index = tuple(map(int, parts))
         return index if all(i < n for i, n in zip(index, grid, strict=True)) else None
+
+
+_ALL = tuple(KeyEncoding(name, separator) for name in ("default", "v2") for separator in (".", "/"))
+
+
+def key_encoding(name: object, separator: object) -> KeyEncoding | None:
+    """Give the encoding that a document means; None where there is none, whatever stands there."""
+    return next((one for one in _ALL if one.name == name and one.separator == separator), None)

@@ -12,13 +12,11 @@ from zaro.metadata.documents import Document
 from zaro.metadata.dtype import TEXT, dtype_v2
 from zaro.metadata.fill import Objects, fill_value
 from zaro.metadata.grid import check_sizes, even_chunks, extents
-from zaro.metadata.keys import KeyEncoding
+from zaro.metadata.keys import key_encoding
 from zaro.metadata.model import ArrayMetadata, Codec, GroupMetadata
 
 __all__ = ["array_v2", "group_v2"]
 
-_KEYS: dict[object, KeyEncoding] = {sep: KeyEncoding("v2", sep) for sep in (".", "/")}
-_KEYS[None] = _KEYS["."]
 _OBJECTS: dict[str, Objects] = {"vlen-utf8": "text", "vlen-bytes": "bytes"}
 
 
@@ -35,7 +33,8 @@ def array_v2(array: Document, attributes: Document | None) -> ArrayMetadata:
         dtype = TEXT if objects == "text" else dtype
     check_sizes(array, shape, chunks, "chunks", dtype.itemsize)
     separator = array.members.get("dimension_separator")
-    if separator not in (None, ".", "/"):
+    encoding = key_encoding("v2", "." if separator is None else separator)
+    if encoding is None:
         raise array.bad("dimension_separator", separator, '"." or "/"')
     fill = array.members.get("fill_value")
     attrs = dict(attributes.members) if attributes else {}
@@ -45,7 +44,7 @@ def array_v2(array: Document, attributes: Document | None) -> ArrayMetadata:
         dtype=dtype,
         fill_value=None if fill is None else fill_value(array, fill, dtype, objects=objects),
         codecs=_codecs(array, dtype, len(shape), stages),
-        key_encoding=_KEYS[separator],
+        key_encoding=encoding,
         dimension_names=_dimension_names(array, attrs, len(shape)),
         attributes=attrs,
         zarr_format=2,

@@ -9,7 +9,7 @@ from zaro.metadata.documents import Document, spell
 from zaro.metadata.dtype import dtype_v3
 from zaro.metadata.fill import fill_value
 from zaro.metadata.grid import Runs, check_sizes, chunk_edges, even_chunks, extents
-from zaro.metadata.keys import KeyEncoding
+from zaro.metadata.keys import KeyEncoding, key_encoding
 from zaro.metadata.model import ArrayMetadata, Codec, GroupMetadata, NodeMetadata
 
 __all__ = ["codec_list", "node_v3"]
@@ -26,7 +26,6 @@ _OF_ARRAY = _COMMON | {
     "storage_transformers",
     "dimension_names",
 }
-_KEYS = {(name, sep): KeyEncoding(name, sep) for name in ("default", "v2") for sep in (".", "/")}
 _SEPARATOR = {"default": "/", "v2": "."}
 
 
@@ -138,9 +137,10 @@ def _key_encoding(document: Document) -> KeyEncoding:
     if name not in _SEPARATOR:
         raise document.unsupported(f"{member}.name", name, 'expected "default" or "v2"')
     separator = configuration.get("separator", _SEPARATOR[name])
-    if separator not in (".", "/"):
+    encoding = key_encoding(name, separator)
+    if encoding is None:
         raise document.bad(f"{member}.configuration.separator", separator, '"." or "/"')
-    return _KEYS[name, separator]
+    return encoding
 
 
 def codec_list(document: Document) -> tuple[Codec, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from zaro.errors import MetadataError
 from zaro.metadata import ArrayMetadata, KeyEncoding, read_node
+from zaro.metadata.keys import key_encoding
 
 __all__ = [
     "METADATA_NAMES",
@@ -25,12 +26,6 @@ __all__ = [
 METADATA_NAMES = frozenset({".zarray", ".zattrs", ".zgroup", ".zmetadata", "zarr.json"})
 """Last parts of the keys that hold metadata documents."""
 
-KEYS: dict[tuple[object, object], KeyEncoding] = {
-    ("default", "."): KeyEncoding("default", "."),
-    ("default", "/"): KeyEncoding("default", "/"),
-    ("v2", "."): KeyEncoding("v2", "."),
-    ("v2", "/"): KeyEncoding("v2", "/"),
-}
 MAX_RANK = 32
 MAX_ID = 2**63 - 1
 
@@ -104,7 +99,7 @@ def _bounded(grid: tuple[int, ...], encoding: KeyEncoding) -> ChunkLayout | None
 
 
 def _layout_v2(document: Mapping[str, Any]) -> ChunkLayout | None:
-    encoding = KEYS.get(("v2", document.get("dimension_separator") or "."))
+    encoding = key_encoding("v2", document.get("dimension_separator") or ".")
     return None if encoding is None else _make(document.get("shape"), document.get("chunks"), encoding)
 
 
@@ -122,12 +117,8 @@ def _layout_v3(document: Mapping[str, Any]) -> ChunkLayout | None:
     key_name, keys = _configuration(document.get("chunk_key_encoding"))
     if grid_name != "regular":
         return _layout_irregular(document)
-    if key_name not in ("default", "v2"):
-        return None
-    separator = keys.get("separator", "/" if key_name == "default" else ".")
-    if separator not in (".", "/"):
-        return None
-    return _make(document.get("shape"), grid.get("chunk_shape"), KeyEncoding(key_name, separator))
+    encoding = key_encoding(key_name, keys.get("separator", "/" if key_name == "default" else "."))
+    return None if encoding is None else _make(document.get("shape"), grid.get("chunk_shape"), encoding)
 
 
 def _layout_irregular(document: Mapping[str, Any]) -> ChunkLayout | None:
