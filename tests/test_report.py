@@ -137,7 +137,14 @@ def test_a_description_is_json(fill):
 
 @pytest.mark.parametrize(
     ("nbytes", "told"),
-    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (3 << 29, "1.5 GiB"), (1 << 60, "1024.0 PiB")],
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (3 << 29, "1.5 GiB"),
+        (1 << 60, "1024.0 PiB"),
+        ((1 << 20) - 1, "1.0 MiB"),
+    ],
 )
 def test_sizes_are_told_in_units(nbytes, told):
     assert report.size_of(nbytes) == told

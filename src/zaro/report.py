@@ -155,6 +155,8 @@ def size_of(nbytes: int) -> str:
     if nbytes < 1024:
         return f"{nbytes} B"
     power = min((nbytes.bit_length() - 1) // 10, 5)
+    if power < 5 and nbytes >= 1023.95 * 1024**power:  # which would be told as 1024.0
+        power += 1
     return f"{nbytes / 1024**power:.1f} {'KMGTP'[power - 1]}iB"
 
 

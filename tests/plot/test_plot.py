@@ -193,3 +193,12 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(PlotError, match=r"pip install 'zaro\[plot\]'"):
         zaro.References.open(mixed()).plot()
+
+
+def test_a_map_of_many_chunks_names_them_in_whole_numbers():
+    refs = {"v/.zarray": array([3_000_000], [1]), "v/2999999": ["f.bin", 0, 4]}
+    figure = zaro.References.open(refs).plot()
+    figure.canvas.draw()
+    shown = [label.get_text() for axes in figure.axes for label in axes.get_xticklabels()]
+    assert "1,000,000" in shown
+    assert not any(axes.xaxis.get_offset_text().get_text() for axes in figure.axes)

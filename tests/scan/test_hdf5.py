@@ -381,6 +381,51 @@ def test_attributes_are_what_xarray_expects(tmp_path):
     }
 
 
+def spaced(nbytes):
+    kind = h5py.h5t.C_S1.copy()
+    kind.set_size(nbytes)
+    kind.set_strpad(h5py.h5t.STR_SPACEPAD)
+    return kind
+
+
+def test_texts_that_fortran_fills_up_with_spaces_are_as_h5py_reads_them(tmp_path):
+    file = tmp_path / "f.h5"
+    words = np.array([b"ab", b"cdefg"], "S5")
+    with h5py.File(file, "w") as f:
+        h5py.h5d.create(f.id, b"v", spaced(5), h5py.h5s.create_simple((2,)))
+        f["v"][...] = words
+    with open(file, "rb") as stored:
+        assert b"ab   cdefg" in stored.read()
+    np.testing.assert_array_equal(zaro.open(scan(file))["v"][...], words)
+    with pytest.raises(ScanError, match="'v': holds texts that are filled up with spaces"):
+        scan(file, unsupported_inline_threshold=1)
+
+
+def test_integers_of_fewer_bits_than_their_bytes_are_as_h5py_reads_them(tmp_path):
+    kind = h5py.h5t.STD_I32LE.copy()
+    kind.set_precision(12)
+    kind.set_offset(4)
+    values = np.array([-5, 0, 7], "i4")
+    with h5py.File(tmp_path / "f.h5", "w", libver="latest") as f:
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        space = h5py.h5s.create_simple((3,))
+        named = kind.copy()
+        named.commit(f.id, b"twelve")  # a type that has a name may be as odd as it likes
+        h5py.h5d.create(f.id, b"v", named, space, plist)
+        f["v"][...] = values
+    np.testing.assert_array_equal(zaro.open(scan(tmp_path / "f.h5"))["v"][...], values)
+
+
+@pytest.mark.parametrize("chunks", [None, (3,)])
+def test_what_is_never_filled_reads_as_h5py_reads_it(tmp_path, chunks):
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f.create_dataset("v", (8,), "i4", chunks=chunks, fillvalue=7, fill_time="never")
+        if chunks:
+            f["v"][:2] = 1
+        expected = f["v"][...]
+    np.testing.assert_array_equal(zaro.open(scan(tmp_path / "f.h5"))["v"][...], expected)
+
+
 def filters():
     yield "lzf", {"compression": "lzf"}
     yield "lzf after shuffle", {"compression": "lzf", "shuffle": True, "fletcher32": True}

@@ -125,6 +125,7 @@ def map_of(axes: Axes, one: ArrayLook, theme: Theme) -> None:
     axes.set_xlim(0, one.grid[cells.axis] if one.grid else 1)
     axes.set_ylim(one.chunks // max(one.grid[cells.axis] if one.grid else 1, 1), 0)
     axes.locator_params(axis="x", nbins=8, integer=True)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.tick_params(axis="x", pad=1)
 
 

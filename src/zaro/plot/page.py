@@ -23,7 +23,7 @@ body{margin:0 auto;max-width:70rem;padding:1.5rem;background:var(--surface);colo
 font:15px/1.5 system-ui,sans-serif}
 h1{font-size:1.3rem;overflow-wrap:anywhere}h2{font-size:1.05rem;margin:2.2rem 0 .6rem}
 p,figcaption{color:var(--quiet);max-width:50rem}
-figure{margin:0}img{max-width:100%;height:auto;display:block}
+figure{margin:0;overflow-x:auto}img{width:100%;min-width:44rem;height:auto;display:block}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 th,td{text-align:right;padding:.25rem .8rem;border-bottom:1px solid var(--line);white-space:nowrap}
@@ -40,7 +40,8 @@ def page(look: Look) -> str:
     stored = sum(one.nbytes for one in look.arrays)
     parts = [
         f"<h1>{escape(look.name)}</h1>",
-        f"<p>{len(look.arrays):,} arrays, {total:,} chunks, {size_of(stored)} in known spans.</p>",
+        f"<p>{_count(len(look.arrays), 'array')}, {_count(total, 'chunk')}, "
+        f"{size_of(stored)} in known spans.</p>",
         *_section("Chunks", _CHUNKS, _picture(look, _maps, draw.map_height(look.arrays), "chunk maps")),
         *_section(
             "Uniform, unique, skipped",
@@ -59,6 +60,10 @@ def page(look: Look) -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{title}</title><style>{_STYLE}</style></head><body>\n{chr(10).join(parts)}\n</body></html>\n"
     )
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 _CHUNKS = (

@@ -17,6 +17,7 @@ from zaro.scan.hdf5_attributes import attributes_of
 from zaro.scan.hdf5_chunks import chunk_index
 from zaro.scan.hdf5_codec import Hdf5Filter
 from zaro.scan.hdf5_dimensions import Dimensions
+from zaro.scan.hdf5_elements import unusual
 from zaro.scan.hdf5_filters import Filter, filters_of
 from zaro.scan.settings import Settings
 from zaro.scan.source import Source
@@ -126,7 +127,10 @@ class _Dataset:
     def _lay(self, draft: Draft, layout: int) -> None:
         import h5py
 
-        if layout == h5py.h5d.CHUNKED:
+        odd = unusual(self.dataset.id.get_type())
+        if odd:
+            self._rescue(draft, odd)
+        elif layout == h5py.h5d.CHUNKED:
             self._chunked(draft)
         elif layout == h5py.h5d.CONTIGUOUS:
             self._contiguous(draft)
@@ -264,7 +268,11 @@ class _Dataset:
 
     def _blank(self, draft: Draft) -> None:
         """Spell out chunks that were never written where the set would not give HDF5's fill value."""
+        import h5py
+
         fill = np.asarray(self.dataset.fillvalue)
+        if self.plist.get_fill_time() == h5py.h5d.FILL_TIME_NEVER:
+            fill = np.zeros((), self.dtype)  # HDF5 leaves the memory of a reader as it is
         shown = np.zeros((), self.dtype) if draft.fill is None else _scalar_of(self.dataset, self.dtype)
         if fill.astype(self.dtype).tobytes() == shown.tobytes():
             return
