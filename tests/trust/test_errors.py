@@ -40,6 +40,9 @@ AT_THE_DOORS = {
     "codecs/chain.py": {"ValueError": "a call that no caller makes: shards are decoded chunk by chunk"},
     "codecs/native.py": {"AssertionError": "a step that is always the kernel's"},
     "codecs/numbers.py": {"AssertionError": "a step that never runs"},
+    "codecs/values.py": {
+        "ValueError": "becomes a CorruptChunkError in the step, a MetadataError in `_scalar`"
+    },
     "config.py": {"ValueError": "a caller's argument"},
     "conventions/assemble.py": {"TypeError": "a handler that breaks its protocol"},
     "conventions/lazy.py": {"NotImplementedError": "an abstract method"},
