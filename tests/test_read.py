@@ -30,7 +30,7 @@ from zarr.storage import MemoryStore
 import zaro
 from zaro import config
 
-many = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 MemoryKeys = dict[str, bytes]
 
 

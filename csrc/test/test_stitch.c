@@ -86,6 +86,30 @@ static void random_regions_agree_with_the_slow_twin(void) {
     }
 }
 
+/* Rows of shuffled planes land where the rows of the block itself do, for regular and listed outer axes. */
+static void shuffled_rows_land_like_plain_ones(void) {
+    enum { ROWS = 5, ROW = 40, WIDTH = 4, COUNT = ROWS * ROW, PITCH = 50 };
+    static const int64_t from[3] = {4, 0, 2}, to[3] = {1, 3, 0};
+    uint8_t block[COUNT * WIDTH], planes[COUNT * WIDTH];
+    for (size_t i = 0; i < sizeof block; i++) {
+        block[i] = (uint8_t)(i * 11 + i / 256);
+        planes[i % WIDTH * COUNT + i / WIDTH] = block[i];
+    }
+    const zaro_walk row = {35, WIDTH, WIDTH, NULL, NULL};
+    const zaro_walk outer[3] = {{2, 2 * ROW * WIDTH, PITCH * WIDTH, NULL, NULL},
+                                {4, -ROW * WIDTH, PITCH * WIDTH, NULL, NULL},
+                                {3, ROW * WIDTH, PITCH * WIDTH, from, to}};
+    const size_t first[3] = {ROW + 3, 4 * ROW + 5, 1};
+    for (int k = 0; k < 3; k++) {
+        uint8_t found[PITCH * WIDTH * 4] = {0}, expected[PITCH * WIDTH * 4] = {0};
+        zaro_walk walk[2] = {outer[k], row};
+        CHECK(zaro_stitch_has_rows(2, walk, WIDTH, 35) && !zaro_stitch_has_rows(2, walk, WIDTH, 36));
+        slow_copy(2, walk, WIDTH, block + first[k] * WIDTH, expected);
+        zaro_stitch_unshuffle(2, walk, WIDTH, planes, COUNT, first[k], found);
+        CHECK(memcmp(found, expected, sizeof found) == 0);
+    }
+}
+
 static void long_fills_repeat_the_value(void) {
     static uint8_t dst[3 * 40000];
     const uint8_t value[3] = {1, 2, 3};
@@ -97,6 +121,7 @@ static void long_fills_repeat_the_value(void) {
 
 int main(void) {
     random_regions_agree_with_the_slow_twin();
+    shuffled_rows_land_like_plain_ones();
     long_fills_repeat_the_value();
     return 0;
 }

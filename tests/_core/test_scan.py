@@ -108,7 +108,7 @@ def special(text):
 
 
 @given(damaged())
-@settings(max_examples=1200, deadline=None)
+@settings(max_examples=3000, deadline=None)
 @example(DOCUMENT)
 def test_damaged_documents_are_refused_when_the_parser_refuses_them_and_read_alike_otherwise(text):
     if special(text):

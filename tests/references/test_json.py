@@ -24,7 +24,7 @@ def documents(refs):
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_documents_read_as_the_original_reads_them(data):
     refs = data.draw(originals.reference_sets())
     expected = originals.original(refs)

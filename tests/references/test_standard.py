@@ -48,7 +48,7 @@ def document(gen, **refs):
 
 @pytest.mark.parametrize("eager", [0, 1 << 20])
 @given(st.lists(generators, max_size=3))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_generators_make_what_the_original_makes(eager, gen):
     expected = originals.original(document(gen), simple_templates=False)
     with pytest.MonkeyPatch.context() as patch:

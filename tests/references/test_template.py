@@ -35,7 +35,7 @@ texts = st.lists(
 
 
 @given(texts, st.integers(-5, 20), st.integers(0, 3))
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=1500, deadline=None)
 def test_texts_become_what_jinja_makes_of_them(text, i, j):
     values = {"i": i, "j": j}
 
@@ -54,7 +54,7 @@ def test_texts_become_what_jinja_makes_of_them(text, i, j):
 
 
 @given(integers, st.lists(st.integers(-30, 30), min_size=1, max_size=6), st.integers(0, 9))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=1000, deadline=None)
 def test_columns_agree_with_one_value_at_a_time(text, column, j):
     import numpy as np
 

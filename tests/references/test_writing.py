@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_what_is_saved_reads_the_same_here_and_in_the_original(folder, data):
     refs = References.open(data.draw(originals.reference_sets()))
     path = folder / "refs.json"
