@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro._core.key import ArrayKeys
 from zaro.metadata.keys import KeyEncoding
 from zaro.references.table import WHOLE, Located
 from zaro.stores.base import Store
@@ -32,11 +33,12 @@ class _Keys(Sequence[str]):
     def __getitem__(self, k: slice) -> Sequence[str]: ...
     def __getitem__(self, k: int | slice) -> str | Sequence[str]:
         if isinstance(k, slice):
-            return [self._table.key(int(chunk)) for chunk in self._ids[k]]
-        return self._table.key(int(self._ids[k]))
+            return self._table.keys(self._ids[k])
+        k = range(len(self._ids))[k]
+        return self._table.keys(self._ids[k : k + 1])[0]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class KeyTable:
     """Chunks by key below `prefix` of a store. Which exist is known only to the store."""
 
@@ -44,16 +46,20 @@ class KeyTable:
     prefix: str
     encoding: KeyEncoding
     grid: tuple[int, ...]
+    _names: ArrayKeys = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        prefixed, separator = self.encoding.name == "default", self.encoding.separator
+        self._names = ArrayKeys("", np.array(self.grid, np.int64), prefixed=prefixed, separator=separator)
 
     @property
     def nchunks(self) -> int:
         """Number of ids: the product of the chunk grid."""
         return math.prod(self.grid)
 
-    def key(self, chunk: int) -> str:
-        """Key of one chunk in the store."""
-        index = tuple(int(i) for i in np.unravel_index(chunk, self.grid)) if self.grid else ()
-        return self.prefix + self.encoding.key(index)
+    def keys(self, ids: NDArray[np.int64]) -> list[str]:
+        """Keys of some chunks in the store."""
+        return [self.prefix + name for name in self._names.keys(np.ascontiguousarray(ids))]
 
     def locate(self, ids: NDArray[np.int64]) -> Located:
         """Every chunk is the whole of a file named by its key, if there is one."""

@@ -45,7 +45,7 @@ def scan_zarr(url: str, options: Options, settings: Settings) -> Contents:
         table = KeyTable(opened.store, f"{path}/" if path else "", layout.encoding, layout.grid)
         ids = table.listed()
         store = _address(opened.store.url, url)
-        names = [settings.spell(f"{store}/{table.key(chunk)}") for chunk in ids.tolist()]
+        names = [settings.spell(f"{store}/{key}") for key in table.keys(ids)]
         n = len(ids)
         rows = Rows(ids, np.arange(n, dtype=np.int32), np.zeros(n, np.int64), np.full(n, WHOLE, np.int64))
         contents.tables[path] = make_table(layout.nchunks, rows, FileTable(names, None))
