@@ -6,7 +6,8 @@
 
 Each cell is a process of its own: it opens the store, reads it whole (or `--select`s a part) a few
 times into fresh memory with a warm page cache, and reports the best. One read of each is compared
-with what was written. The column `limit` is a straight C program, see limit.c; it is no peer.
+with what was written. The column `limit` is a straight C program, see limit.c; it is no peer. Chunks
+are planes of the field, but for "cubes", of 16 x 16 x 16, which an array of 64 MiB or more is cut into.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 import limit
-from benchmarks.data import Case, field, write_store
+from benchmarks.data import CHUNKS, Case, field, write_store
 from benchmarks.engines import HDF5, PACKAGES, ZARR
 from machine import record
 
@@ -33,7 +34,8 @@ CODECS = (("none", "v3"), ("zstd", "v3"), ("blosc", "v3"), ("blosc", "v2"), ("zl
 CASES = [
     *(Case(codec, chunk, kind) for chunk in ("1MiB", "16KiB") for codec, kind in CODECS),
     Case("zstd", "16KiB", "v3 sharded"),
-    *(Case("zlib", chunk, "HDF5") for chunk in ("1MiB", "16KiB")),
+    *(Case(codec, "16KiB cubes") for codec in ("none", "zstd")),
+    *(Case("zlib", chunk, "HDF5") for chunk in CHUNKS),
 ]
 LIMIT = "limit"
 NAMES = [LIMIT, *{**ZARR, **HDF5}]
@@ -126,8 +128,9 @@ def measure(folder, options):
     shape = np.load(data, mmap_mode="r").shape
     program = limit.build(folder) if LIMIT in options.engines and not options.select else None
     rows = []
-    for number, case in enumerate(case for case in CASES if options.only in str(case)):
-        store = folder / f"{case.chunk}-{case.codec}-{case.kind.replace(' ', '-')}"
+    cases = [case for case in CASES if options.only in str(case) and CHUNKS[case.chunk][0] <= shape[0]]
+    for number, case in enumerate(cases):
+        store = folder / f"{case.chunk}-{case.codec}-{case.kind}".replace(" ", "-")
         if not store.exists():
             write_store(store, case, np.load(data, mmap_mode="r"))
         engines = [engine for engine in options.engines if engine in engines_of(store)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-CHUNKS = {"1MiB": (1, 512, 512), "16KiB": (1, 64, 64)}
+CHUNKS = {"1MiB": (1, 512, 512), "16KiB": (1, 64, 64), "16KiB cubes": (16, 16, 16)}
 SHARD = (1, 1024, 1024)  # 4 MiB of float32
 
 

@@ -36,8 +36,11 @@ class Handler(BaseHTTPRequestHandler):
             return
         with file:
             size = os.fstat(file.fileno()).st_size
-            span = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-            start, stop = (int(span[1]), min(size, int(span[2]) + 1)) if span else (0, size)
+            span = re.fullmatch(r"bytes=(\d*)-(\d+)", self.headers.get("Range", ""))
+            if span and span[1]:
+                start, stop = int(span[1]), min(size, int(span[2]) + 1)
+            else:
+                start, stop = max(0, size - int(span[2])) if span else 0, size
             self.send_response(206 if span else 200)
             self.send_header("Content-Length", str(stop - start))
             self.send_header("Accept-Ranges", "bytes")
