@@ -184,3 +184,41 @@ def test_a_blocking_read_inside_the_loop_is_refused(server):
 
     with pytest.raises(RuntimeError, match="event loop"):
         loop.run(inside())
+
+
+CLOSES_ITSELF = """
+import weakref
+import fsspec
+from fsspec.asyn import AsyncFileSystem, sync
+import zaro
+
+async def close():
+    print("closed")
+
+class Azure(AsyncFileSystem):
+    protocol = "az"
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        weakref.finalize(self, sync, self.loop, close)
+
+    async def _cat_file(self, path, start=None, end=None, **kwargs):
+        raise FileNotFoundError(path)
+
+    async def _info(self, path, **kwargs):
+        raise FileNotFoundError(path)
+
+fsspec.register_implementation("az", Azure, clobber=True)
+try:
+    zaro.open("az://bucket/a.zarr")
+except zaro.ZaroError as err:
+    print(type(err).__name__)
+"""
+
+
+def test_file_systems_that_close_themselves_still_have_their_loop_at_the_end():
+    child = subprocess.run(
+        [sys.executable, "-c", CLOSES_ITSELF], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert child.stdout.split() == ["NodeNotFoundError", "closed"]
+    assert child.stderr == ""

@@ -1,11 +1,14 @@
 """Each URL by its own protocol and options."""
 
 import json
+import os
 import zipfile
 
 import fsspec
 import numpy as np
 import pytest
+import zarr
+from fsspec.asyn import AsyncFileSystem
 
 import zaro
 from zaro.errors import ChunkError, StoreError
@@ -144,3 +147,29 @@ def test_a_document_is_read_whole(memory):
     assert bytes(read_url("memory://bucket/a.bin", {})) == DATA.tobytes()
     with pytest.raises(FileNotFoundError, match="none"):
         read_url("memory://bucket/none", {})
+
+
+class FromTheStart(AsyncFileSystem):
+    """A file system over a folder that cannot count from the end, as Azure's."""
+
+    protocol = "from-the-start"
+
+    async def _info(self, path, **kwargs):
+        if not os.path.exists(path):
+            raise FileNotFoundError(path)
+        return {"name": path, "size": os.path.getsize(path), "type": "file"}
+
+    async def _cat_file(self, path, start=None, end=None, **kwargs):
+        if (start or 0) < 0:
+            raise ValueError("no such range")
+        await self._info(path)
+        with open(path, "rb") as file:
+            return file.read()[start:end]
+
+
+def test_an_index_at_the_end_is_found_where_only_the_start_counts(tmp_path):
+    fsspec.register_implementation("from-the-start", FromTheStart, clobber=True)
+    data = np.arange(400, dtype="f4").reshape(20, 20)
+    how = {"chunks": (2, 5), "shards": (10, 10)}
+    zarr.create_array(tmp_path / "a.zarr", shape=data.shape, dtype="f4", **how)[:] = data
+    np.testing.assert_array_equal(zaro.open(f"from-the-start://{tmp_path}/a.zarr")[...], data)

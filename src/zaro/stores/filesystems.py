@@ -36,6 +36,10 @@ _FREE = frozenset({"memory", "data"})
 _FREE_BY_FILE = frozenset(
     {"simplecache", "filecache", "blockcache", "cached", "zip", "tar", "dir", "asyncwrapper"}
 )
+# asynchronous file systems that read from the end of a file; the others are told where that is
+_KNOW_ENDS = frozenset({"gs", "gcs"})
+# those that close their connections by themselves at the end, in the loop that they were made with
+_CLOSE_THEMSELVES = frozenset({"abfs", "abfss", "az"})
 
 _EXTRAS = {"http": "http", "https": "http", "s3": "s3", "s3a": "s3"}
 
@@ -105,12 +109,15 @@ def _make(kind: Any, protocol: str, given: dict[str, Any]) -> Any:
     """Make a file system of ours alone, whose sessions live in our loop."""
     if not kind.async_impl:
         return kind(**given)
-    given = {**given, "asynchronous": True, "skip_instance_cache": True}
+    blocking = protocol in _CLOSE_THEMSELVES  # only a blocking one is told its loop
+    how = {"loop": loop.get_loop()} if blocking else {}
+    given = {**given, **how, "asynchronous": not blocking, "skip_instance_cache": True}
     if protocol in ("s3", "s3a"):
         # as many connections as requests, and nobody but us tries again
-        how = {"max_pool_connections": config.REQUESTS_UNDER_WAY, "retries": {"total_max_attempts": 1}}
-        given["config_kwargs"] = {**how, **(given.get("config_kwargs") or {})}
+        wanted = {"max_pool_connections": config.REQUESTS_UNDER_WAY, "retries": {"total_max_attempts": 1}}
+        given["config_kwargs"] = {**wanted, **(given.get("config_kwargs") or {})}
     fs = kind(**given)
+    fs.asynchronous = True
     if hasattr(fs, "retries"):
         fs.retries = 1
 
@@ -268,6 +275,8 @@ async def _cat(
     fs = place.fs
     try:
         if fs.async_impl and getattr(fs, "asynchronous", False):
+            if start is not None and start < 0 and not _protocols(fs) & _KNOW_ENDS:
+                start = max(0, (await fs._info(place.path))["size"] + start)
             data: Bytes = await fs._cat_file(place.path, start=start, end=end)
         else:
             async with _turn(place):
@@ -282,13 +291,17 @@ async def _cat(
     return data
 
 
+def _protocols(fs: Any) -> set[str]:
+    return {fs.protocol} if isinstance(fs.protocol, str) else set(fs.protocol)
+
+
 _turns: dict[tuple[int, str], list[Any]] = {}
 
 
 @asynccontextmanager
 async def _turn(place: Place) -> AsyncIterator[None]:
     """Wait until a file system that is not safe to use from many threads is free."""
-    kinds = {place.fs.protocol} if isinstance(place.fs.protocol, str) else set(place.fs.protocol)
+    kinds = _protocols(place.fs)
     if kinds & _FREE:
         yield
         return

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import os
 import selectors
 import threading
+import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -68,7 +68,6 @@ async def _close_all() -> None:
     await asyncio.gather(*others, *(close() for close in _closers), return_exceptions=True)
 
 
-@atexit.register
 def _stop() -> None:
     if _loop is None or _thread is None:
         return
@@ -76,6 +75,10 @@ def _stop() -> None:
         asyncio.run_coroutine_threadsafe(_close_all(), _loop).result(_CLOSING)
     _loop.call_soon_threadsafe(_loop.stop)
     _thread.join(_CLOSING)
+
+
+# A finalizer, not `atexit`: the latest are called first, so that those of file systems still have their loop.
+weakref.finalize(_stop, _stop)
 
 
 def _forget() -> None:
