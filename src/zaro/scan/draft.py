@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zaro.metadata import KeyEncoding
+from zaro.plan.requests import merge
 from zaro.references.contents import Contents, Rows, make_table
 from zaro.references.files import FileTable
 from zaro.references.layout import ChunkLayout, join_path
@@ -235,15 +236,21 @@ class SetBuilder:
         )
 
     def _inlined(self, rows: Chunks) -> Chunks:
+        """Hold the bytes of small chunks; those that follow one another are read at once."""
         small = (rows.length < self.settings.inline_threshold) & (rows.file_id >= 0)
         if not small.any():
             return rows
         where = np.flatnonzero(small)
-        columns = zip(
-            *(c[where].tolist() for c in (rows.ids, rows.file_id, rows.offset, rows.length)), strict=True
-        )
-        blocks = {key: self._readers[file](offset, length) for key, file, offset, length in columns}
-        return rows.without(small).adding(blocks)
+        requests = merge(rows.file_id[where], rows.offset[where], rows.length[where], gap=0)
+        file_id, offset = rows.file_id.copy(), rows.offset.copy()
+        parts, end = [rows.inline], len(rows.inline)
+        for k in range(len(requests)):
+            begin, nbytes = int(requests.offset[k]), int(requests.length[k])
+            parts.append(self._readers[requests.file_id[k]](begin, nbytes))
+            offset[where[requests.serves(k)]] += end - begin
+            end += nbytes
+        file_id[where] = INLINE
+        return Chunks(rows.ids, file_id, offset, rows.length, b"".join(parts))
 
     @cached_property
     def _table(self) -> FileTable:
