@@ -9,6 +9,8 @@ import h5py
 import netCDF4
 import numpy as np
 
+import zaro
+
 RNG = np.random.default_rng(6)
 VALUES = RNG.normal(size=(10, 7, 9))
 
@@ -110,6 +112,55 @@ def _masked(f: h5py.File) -> None:
     every = f.create_dataset("all_masked", (3, 8), "i4", chunks=(3, 4), compression="gzip", shuffle=True)
     for column in (0, 4):
         every.id.write_direct_chunk((0, column), block.tobytes(), filter_mask=3)
+
+
+def datasets(file: h5py.File) -> dict[str, h5py.Dataset]:
+    found = {}
+
+    def note(name, _):
+        if isinstance(file[name], h5py.Dataset):
+            found[name] = file[name]
+
+    file.visititems(note)
+    file.visititems_links(note)
+    return found
+
+
+def plain(values):
+    """Values as zaro gives them: text decoded."""
+    if values.dtype.kind == "O" and h5py.check_string_dtype(values.dtype) is not None:
+        return np.array(
+            [v.decode() if isinstance(v, bytes) else v for v in values.reshape(-1)], object
+        ).reshape(values.shape)
+    return values
+
+
+def assert_same(found, expected):
+    assert found.shape == expected.shape
+    if expected.dtype.names:
+        for name in expected.dtype.names:
+            assert_same(found[name], expected[name])
+    elif expected.dtype.kind == "O":
+        pairs = zip(np.asarray(found, object).reshape(-1), expected.reshape(-1), strict=True)
+        assert all(np.array_equal(a, b) for a, b in pairs)
+    else:
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+def values_of(dataset: h5py.Dataset) -> np.ndarray:
+    """What h5py reads, as zaro gives it: text decoded."""
+    return plain(np.asarray(dataset[()], dataset.dtype.base))
+
+
+def assert_as_h5py(file: Path, **how) -> None:
+    """Every dataset that a link reaches has the values that h5py reads."""
+    root = zaro.open(zaro.scan(file, **how))
+    with h5py.File(file) as opened:
+        found = datasets(opened)
+        assert found
+        for name, dataset in found.items():
+            assert_same(root[name].read(), values_of(dataset))
 
 
 def document(refs) -> dict:

@@ -32,47 +32,9 @@ def climate(tmp_path_factory):
     return files.climate(tmp_path_factory.mktemp("nc4") / "climate.nc")
 
 
-def datasets(file: h5py.File) -> dict[str, h5py.Dataset]:
-    found = {}
-
-    def note(name, _):
-        if isinstance(file[name], h5py.Dataset):
-            found[name] = file[name]
-
-    file.visititems(note)
-    file.visititems_links(note)
-    return found
-
-
-def plain(values):
-    """Values as zaro gives them: text decoded."""
-    if values.dtype.kind == "O" and h5py.check_string_dtype(values.dtype) is not None:
-        return np.array(
-            [v.decode() if isinstance(v, bytes) else v for v in values.reshape(-1)], object
-        ).reshape(values.shape)
-    return values
-
-
-def assert_same(found, expected):
-    assert found.shape == expected.shape
-    if expected.dtype.names:
-        for name in expected.dtype.names:
-            assert_same(found[name], expected[name])
-    elif expected.dtype.kind == "O":
-        pairs = zip(np.asarray(found, object).reshape(-1), expected.reshape(-1), strict=True)
-        assert all(np.array_equal(a, b) for a, b in pairs)
-    else:
-        assert found.dtype == expected.dtype
-        np.testing.assert_array_equal(found, expected)
-
-
 @pytest.mark.parametrize("inline", [0, 500, 1 << 20])
 def test_every_dataset_reads_as_h5py_reads_it(layouts, inline):
-    root = zaro.open(scan(layouts, inline_threshold=inline))
-    with h5py.File(layouts) as file:
-        for name, dataset in datasets(file).items():
-            expected = plain(np.asarray(dataset[()], dataset.dtype.base))
-            assert_same(np.asarray(root[name][...]), expected)
+    files.assert_as_h5py(layouts, inline_threshold=inline)
 
 
 def test_links_are_variables_under_their_own_paths(layouts):
@@ -357,7 +319,9 @@ def test_attributes_are_what_xarray_expects(tmp_path):
                 "many": [1.5, 2.5],
                 "text": "ä",
                 "bytes": np.bytes_(b"raw"),
-                "none": h5py.Empty("f4"),
+                "none": h5py.Empty("S4"),
+                "no numbers": h5py.Empty("f4"),
+                "long": np.longdouble(0.5),
                 "words": np.array(["a", "b"], object),
                 "flag": True,
                 "odd": np.array([[1, 2], [3, 4]]),
@@ -374,6 +338,8 @@ def test_attributes_are_what_xarray_expects(tmp_path):
         "text": "ä",
         "bytes": "raw",
         "none": "",
+        "no numbers": [],
+        "long": 0.5,
         "words": ["a", "b"],
         "flag": True,
         "odd": [[1, 2], [3, 4]],
