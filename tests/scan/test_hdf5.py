@@ -8,6 +8,7 @@ import sys
 import warnings
 
 import h5py
+import hdf5_cases as cases
 import netCDF4
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from zaro.scan.hdf5_codec import Hdf5Filter
 
 @pytest.fixture(scope="module")
 def layouts(tmp_path_factory):
-    return files.hdf5_layouts(tmp_path_factory.mktemp("hdf5") / "layouts.h5")
+    return cases.hdf5_layouts(tmp_path_factory.mktemp("hdf5") / "layouts.h5")
 
 
 @pytest.fixture(scope="module")
@@ -273,7 +274,7 @@ def test_what_cannot_be_represented_is_an_error_that_names_it_and_can_be_left_ou
 
 
 def test_a_damaged_file_is_an_error_that_names_it(tmp_path):
-    file = files.hdf5_layouts(tmp_path / "whole.h5")
+    file = cases.hdf5_layouts(tmp_path / "whole.h5")
     cut = tmp_path / "cut.h5"
     cut.write_bytes(file.read_bytes()[:5000])
     with pytest.raises(ScanError, match=r"cut\.h5"):
