@@ -217,6 +217,26 @@ def test_external_links_and_external_storage_lead_to_their_files(tmp_path):
     np.testing.assert_array_equal(root["raw"][...], np.arange(10, 160))
 
 
+def test_a_way_through_several_files_leads_to_the_last(tmp_path):
+    (tmp_path / "sub").mkdir()
+    with h5py.File(tmp_path / "sub/other.h5", "w") as f:
+        f["back"] = h5py.ExternalLink("../main.h5", "/v")
+        f["on"] = h5py.ExternalLink("third.h5", "/t")
+        f["group/v"] = np.arange(400)
+    with h5py.File(tmp_path / "sub/third.h5", "w") as f:
+        f["t"] = np.arange(300)
+    with h5py.File(tmp_path / "main.h5", "w") as f:
+        f["v"] = np.arange(200)
+        f["back"] = h5py.ExternalLink("sub/other.h5", "/back")
+        f["on"] = h5py.ExternalLink("sub/other.h5", "/on")
+        f["there"] = h5py.ExternalLink("sub/other.h5", "/group")
+        f["through"] = h5py.SoftLink("/there/v")
+    refs = scan(tmp_path / "main.h5")
+    for name, file, size in (("back", "main", 200), ("on", "sub/third", 300), ("through", "sub/other", 400)):
+        assert refs[f"{name}/0"][0] == str(tmp_path / f"{file}.h5")
+        np.testing.assert_array_equal(zaro.open(refs)[name][...], np.arange(size))
+
+
 def test_a_file_that_begins_with_bytes_of_its_users_is_read(tmp_path):
     with h5py.File(tmp_path / "user.h5", "w", userblock_size=1024) as f:
         f.create_dataset("chunked", data=np.arange(1000), chunks=(300,))
@@ -229,6 +249,7 @@ def test_a_file_that_begins_with_bytes_of_its_users_is_read(tmp_path):
 BAD = {
     "dangling": (lambda f: f.__setitem__("bad", h5py.SoftLink("/nowhere")), "leads nowhere"),
     "lost": (lambda f: f.__setitem__("bad", h5py.ExternalLink("no.h5", "/x")), "cannot be opened"),
+    "circle": (lambda f: circle(f), "leads nowhere"),  # noqa: PLW0108 - defined below
     "null": (lambda f: f.__setitem__("bad", h5py.Empty("f4")), "no dataspace"),
     "cycle": (lambda f: f.__setitem__("bad", f["/"]), "lies in"),
     "references": (lambda f: f.create_dataset("bad", (2,), h5py.ref_dtype), "references"),
@@ -240,6 +261,11 @@ BAD = {
         "without some of the filters",
     ),
 }
+
+
+def circle(f):
+    """A link to itself."""
+    f["bad"] = h5py.SoftLink("/bad")
 
 
 def foreign(f):
@@ -257,6 +283,15 @@ def mixed(f):
     for at in ((0, 0), (0, 512)):
         bad.id.write_direct_chunk(at, bytes(512 * 512 * 8), filter_mask=1)
     bad[512:] = 1
+
+
+def test_a_name_that_is_no_text_is_an_error_and_can_be_left_out(tmp_path):
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f["good"] = np.arange(3)
+        h5py.h5d.create(f.id, b"\xe4", h5py.h5t.NATIVE_INT8, h5py.h5s.create_simple((1,)))
+    with pytest.raises(ScanError, match=r"has the name b'\\xe4', which is no UTF-8"):
+        scan(tmp_path / "f.h5")
+    assert list(scan(tmp_path / "f.h5", skip="\N{REPLACEMENT CHARACTER}").arrays) == ["good"]
 
 
 @pytest.mark.parametrize("case", BAD)
