@@ -8,9 +8,12 @@ from pathlib import Path
 import h5py
 import netCDF4
 import numpy as np
+import zarr
 
-RNG = np.random.default_rng(6)
-VALUES = RNG.normal(size=(10, 7, 9))
+import zaro
+
+CLASSIC = ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA")
+VALUES = np.random.default_rng(6).normal(size=(10, 7, 9))
 
 
 def climate(file: Path, *, first: int = 0, days: int = 6, chunk: int = 2, **how) -> Path:
@@ -40,76 +43,96 @@ def climate(file: Path, *, first: int = 0, days: int = 6, chunk: int = 2, **how)
     return file
 
 
-def hdf5_layouts(file: Path) -> Path:
-    """Every layout, filter and type that can be represented."""
-    with h5py.File(file, "w") as f:
-        f.attrs["title"] = "layouts"
-        f["contiguous"] = VALUES
-        f.create_dataset("big_endian", data=VALUES.astype(">f4"), chunks=(3, 3, 3))
-        f.create_dataset("never_written", (4, 5), "f4", fillvalue=7.5)
-        f.create_dataset("half_written", (10, 6), "i4", chunks=(4, 4), fillvalue=-9)[:3, :3] = 5
-        for name, how in {
-            "deflate": {"compression": "gzip"},
-            "shuffled": {"compression": "gzip", "shuffle": True},
-            "checked": {"compression": "gzip", "shuffle": True, "fletcher32": True},
-            "only_checked": {"fletcher32": True},
-            "lzf": {"compression": "lzf"},
-            "scaled": {"scaleoffset": 3},
-        }.items():
-            f.create_dataset(name, data=VALUES, chunks=(4, 3, 5), **how)
-        f.create_dataset(
-            "odd_bytes", data=np.arange(15, dtype="i1").reshape(3, 5), chunks=(1, 3), fletcher32=True
-        )
-        f["scalar"] = 3.25
-        f["scalar_text"] = "a word"
-        f["texts"] = np.array(["", "Größe", "x" * 300], object)
-        f.create_dataset(
-            "texts_chunked",
-            data=np.array([["a", "bb"]] * 5, object),
-            chunks=(2, 2),
-            dtype=h5py.string_dtype(),
-        )
-        f["fixed"] = np.array([b"one", b"three", b""], "S5")
-        f.create_dataset("empty", (0, 3), "f4", maxshape=(None, 3), chunks=(2, 3))
-        enum = h5py.enum_dtype({"low": 0, "high": 5}, "u1")
-        f.create_dataset("enum", data=np.array([0, 5, 5], "u1"), dtype=enum)
-        f["flags"] = np.array([True, False])
-        f["half"] = np.arange(5, dtype="f2")
-        f["complex"] = np.arange(4) * (1 + 2j)
-        f["compound"] = np.array([(1, 2.5, (3, 4))], [("a", "<i4"), ("b", "<f8"), ("c", "<i2", (2,))])
-        padded = np.dtype({"names": ["p", "q"], "formats": ["i1", "f8"], "offsets": [0, 8], "itemsize": 24})
-        block = np.zeros(5, padded)
-        block["p"], block["q"] = np.arange(5), np.arange(5) / 2
-        f.create_dataset("padded", data=block, chunks=(2,), compression="gzip", shuffle=True)
-        f.create_dataset("arrays", (3,), np.dtype(("<i4", (2, 2))))[:] = np.arange(12).reshape(3, 2, 2)
-        ragged = f.create_dataset("ragged", (3,), h5py.vlen_dtype("i4"))
-        ragged[0], ragged[2] = [1, 2, 3], [4]
-        f["group/inner/deep"] = np.arange(6)
-        f["hard"] = f["contiguous"]
-        f["soft"] = h5py.SoftLink("/group/inner/deep")
-        f["group_link"] = h5py.SoftLink("/group/inner")
-        _compact(f)
-        _masked(f)
+def classic(file: Path, version: str, record_variables: int = 3) -> Path:
+    """A file of NetCDF classic."""
+    with netCDF4.Dataset(file, "w", format=version) as ds:
+        ds.setncatts({"title": "classic", "numbers": [1.5, 2.5], "one": np.int16(3), "empty": ""})
+        ds.createDimension("time", None)
+        ds.createDimension("x", 5)
+        ds.createDimension("word", 4)
+        ds.createVariable("fixed", "f8", ("x",))[:] = np.arange(5)
+        ds.createVariable("words", "S1", ("x", "word"))[:] = np.array([list("abcd")] * 5, "S1")
+        ds.createVariable("scalar", "i4", ())[...] = 7
+        rng = np.random.default_rng(1)
+        for name, kind, dims in (
+            ("i2", "i2", ("time", "x")),
+            ("i1", "i1", ("time",)),
+            ("f4", "f4", ("time", "x")),
+        )[:record_variables]:
+            variable = ds.createVariable(name, kind, dims, fill_value=-1)
+            variable[:] = rng.integers(-5, 100, (7, 5)[: len(dims)])
+        if version == "NETCDF3_64BIT_DATA":
+            for kind in ("u1", "u2", "u4", "u8", "i8"):
+                ds.createVariable(kind, kind, ("time",))[:] = np.arange(7)
     return file
 
 
-def _compact(f: h5py.File) -> None:
-    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    plist.set_layout(h5py.h5d.COMPACT)
-    space = h5py.h5s.create_simple((4,))
-    dataset = h5py.h5d.create(f.id, b"compact", h5py.h5t.NATIVE_INT32, space, plist)
-    dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.arange(4, dtype="i4"))
+def zarr_store(store: Path, version: int, *, shards: tuple[int, ...] | None = None) -> zarr.Group:
+    """A store of two arrays, one of them in a group, with chunks that were never written."""
+    root = zarr.open_group(store, mode="w", zarr_format=version, attributes={"title": "there"})
+    for name, shape, chunks, more in (
+        ("deep/values", (10, 7, 9), (4, 4, 5), {"dtype": "f8", "fill_value": 1.5, "shards": shards}),
+        ("left", (3,), (3,), {"dtype": "i4"}),
+    ):
+        dims = [f"{name[-1]}{k}" for k in range(len(shape))]
+        named = {"attributes": {"_ARRAY_DIMENSIONS": dims}} if version == 2 else {"dimension_names": dims}
+        root.create_array(name, shape=shape, chunks=chunks, **more, **named)
+    root["deep/values"][:8] = VALUES[:8]
+    root["left"][:] = [1, 2, 3]
+    return root
 
 
-def _masked(f: h5py.File) -> None:
-    """One chunk without deflate, and a dataset whose chunks have none of their filters."""
-    block = np.arange(12, dtype="i4").reshape(3, 4)
-    some = f.create_dataset("some_masked", (6, 8), "i4", chunks=(3, 4), compression="gzip", shuffle=True)
-    some[:] = 1
-    some.id.write_direct_chunk((3, 4), block.tobytes(), filter_mask=3)
-    every = f.create_dataset("all_masked", (3, 8), "i4", chunks=(3, 4), compression="gzip", shuffle=True)
-    for column in (0, 4):
-        every.id.write_direct_chunk((0, column), block.tobytes(), filter_mask=3)
+def datasets(file: h5py.File) -> dict[str, h5py.Dataset]:
+    found = {}
+
+    def note(name, _):
+        if isinstance(file[name], h5py.Dataset):
+            found[name] = file[name]
+
+    file.visititems(note)
+    file.visititems_links(note)
+    return found
+
+
+def plain(values):
+    """Values as zaro gives them: text decoded."""
+    if values.dtype.kind == "O" and h5py.check_string_dtype(values.dtype) is not None:
+        return np.array(
+            [v.decode() if isinstance(v, bytes) else v for v in values.reshape(-1)], object
+        ).reshape(values.shape)
+    return values
+
+
+def assert_same(found, expected):
+    assert found.shape == expected.shape
+    if expected.dtype.names:
+        for name in expected.dtype.names:
+            assert_same(found[name], expected[name])
+    elif expected.dtype.kind == "O":
+        pairs = zip(found.reshape(-1), expected.reshape(-1), strict=True)
+        assert all(np.array_equal(a, b) for a, b in pairs)
+    else:
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+def values_of(dataset: h5py.Dataset) -> np.ndarray:
+    """What h5py reads, as zaro gives it: text decoded."""
+    if dataset.ndim == 0 and isinstance(h5py.check_vlen_dtype(dataset.dtype), np.dtype):
+        one = np.empty((), object)  # h5py gives the array itself where an array of one is meant
+        one[()] = dataset[()]
+        return one
+    return plain(np.asarray(dataset[()], dataset.dtype.base))
+
+
+def assert_as_h5py(file: Path, **how) -> None:
+    """Every dataset that a link reaches has the values that h5py reads."""
+    root = zaro.open(zaro.scan(file, **how))
+    with h5py.File(file) as opened:
+        found = datasets(opened)
+        assert found
+        for name, dataset in found.items():
+            assert_same(root[name].read(), values_of(dataset))
 
 
 def document(refs) -> dict:

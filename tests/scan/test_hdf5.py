@@ -8,6 +8,7 @@ import sys
 import warnings
 
 import h5py
+import hdf5_cases as cases
 import netCDF4
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from zaro.scan.hdf5_codec import Hdf5Filter
 
 @pytest.fixture(scope="module")
 def layouts(tmp_path_factory):
-    return files.hdf5_layouts(tmp_path_factory.mktemp("hdf5") / "layouts.h5")
+    return cases.hdf5_layouts(tmp_path_factory.mktemp("hdf5") / "layouts.h5")
 
 
 @pytest.fixture(scope="module")
@@ -32,47 +33,9 @@ def climate(tmp_path_factory):
     return files.climate(tmp_path_factory.mktemp("nc4") / "climate.nc")
 
 
-def datasets(file: h5py.File) -> dict[str, h5py.Dataset]:
-    found = {}
-
-    def note(name, _):
-        if isinstance(file[name], h5py.Dataset):
-            found[name] = file[name]
-
-    file.visititems(note)
-    file.visititems_links(note)
-    return found
-
-
-def plain(values):
-    """Values as zaro gives them: text decoded."""
-    if values.dtype.kind == "O" and h5py.check_string_dtype(values.dtype) is not None:
-        return np.array(
-            [v.decode() if isinstance(v, bytes) else v for v in values.reshape(-1)], object
-        ).reshape(values.shape)
-    return values
-
-
-def assert_same(found, expected):
-    assert found.shape == expected.shape
-    if expected.dtype.names:
-        for name in expected.dtype.names:
-            assert_same(found[name], expected[name])
-    elif expected.dtype.kind == "O":
-        pairs = zip(np.asarray(found, object).reshape(-1), expected.reshape(-1), strict=True)
-        assert all(np.array_equal(a, b) for a, b in pairs)
-    else:
-        assert found.dtype == expected.dtype
-        np.testing.assert_array_equal(found, expected)
-
-
 @pytest.mark.parametrize("inline", [0, 500, 1 << 20])
 def test_every_dataset_reads_as_h5py_reads_it(layouts, inline):
-    root = zaro.open(scan(layouts, inline_threshold=inline))
-    with h5py.File(layouts) as file:
-        for name, dataset in datasets(file).items():
-            expected = plain(np.asarray(dataset[()], dataset.dtype.base))
-            assert_same(np.asarray(root[name][...]), expected)
+    files.assert_as_h5py(layouts, inline_threshold=inline)
 
 
 def test_links_are_variables_under_their_own_paths(layouts):
@@ -254,6 +217,26 @@ def test_external_links_and_external_storage_lead_to_their_files(tmp_path):
     np.testing.assert_array_equal(root["raw"][...], np.arange(10, 160))
 
 
+def test_a_way_through_several_files_leads_to_the_last(tmp_path):
+    (tmp_path / "sub").mkdir()
+    with h5py.File(tmp_path / "sub/other.h5", "w") as f:
+        f["back"] = h5py.ExternalLink("../main.h5", "/v")
+        f["on"] = h5py.ExternalLink("third.h5", "/t")
+        f["group/v"] = np.arange(400)
+    with h5py.File(tmp_path / "sub/third.h5", "w") as f:
+        f["t"] = np.arange(300)
+    with h5py.File(tmp_path / "main.h5", "w") as f:
+        f["v"] = np.arange(200)
+        f["back"] = h5py.ExternalLink("sub/other.h5", "/back")
+        f["on"] = h5py.ExternalLink("sub/other.h5", "/on")
+        f["there"] = h5py.ExternalLink("sub/other.h5", "/group")
+        f["through"] = h5py.SoftLink("/there/v")
+    refs = scan(tmp_path / "main.h5")
+    for name, file, size in (("back", "main", 200), ("on", "sub/third", 300), ("through", "sub/other", 400)):
+        assert refs[f"{name}/0"][0] == str(tmp_path / f"{file}.h5")
+        np.testing.assert_array_equal(zaro.open(refs)[name][...], np.arange(size))
+
+
 def test_a_file_that_begins_with_bytes_of_its_users_is_read(tmp_path):
     with h5py.File(tmp_path / "user.h5", "w", userblock_size=1024) as f:
         f.create_dataset("chunked", data=np.arange(1000), chunks=(300,))
@@ -266,6 +249,7 @@ def test_a_file_that_begins_with_bytes_of_its_users_is_read(tmp_path):
 BAD = {
     "dangling": (lambda f: f.__setitem__("bad", h5py.SoftLink("/nowhere")), "leads nowhere"),
     "lost": (lambda f: f.__setitem__("bad", h5py.ExternalLink("no.h5", "/x")), "cannot be opened"),
+    "circle": (lambda f: circle(f), "leads nowhere"),  # noqa: PLW0108 - defined below
     "null": (lambda f: f.__setitem__("bad", h5py.Empty("f4")), "no dataspace"),
     "cycle": (lambda f: f.__setitem__("bad", f["/"]), "lies in"),
     "references": (lambda f: f.create_dataset("bad", (2,), h5py.ref_dtype), "references"),
@@ -277,6 +261,11 @@ BAD = {
         "without some of the filters",
     ),
 }
+
+
+def circle(f):
+    """A link to itself."""
+    f["bad"] = h5py.SoftLink("/bad")
 
 
 def foreign(f):
@@ -296,6 +285,15 @@ def mixed(f):
     bad[512:] = 1
 
 
+def test_a_name_that_is_no_text_is_an_error_and_can_be_left_out(tmp_path):
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f["good"] = np.arange(3)
+        h5py.h5d.create(f.id, b"\xe4", h5py.h5t.NATIVE_INT8, h5py.h5s.create_simple((1,)))
+    with pytest.raises(ScanError, match=r"has the name b'\\xe4', which is no UTF-8"):
+        scan(tmp_path / "f.h5")
+    assert list(scan(tmp_path / "f.h5", skip="\N{REPLACEMENT CHARACTER}").arrays) == ["good"]
+
+
 @pytest.mark.parametrize("case", BAD)
 def test_what_cannot_be_represented_is_an_error_that_names_it_and_can_be_left_out(tmp_path, case):
     make, reason = BAD[case]
@@ -311,7 +309,7 @@ def test_what_cannot_be_represented_is_an_error_that_names_it_and_can_be_left_ou
 
 
 def test_a_damaged_file_is_an_error_that_names_it(tmp_path):
-    file = files.hdf5_layouts(tmp_path / "whole.h5")
+    file = cases.hdf5_layouts(tmp_path / "whole.h5")
     cut = tmp_path / "cut.h5"
     cut.write_bytes(file.read_bytes()[:5000])
     with pytest.raises(ScanError, match=r"cut\.h5"):
@@ -357,7 +355,9 @@ def test_attributes_are_what_xarray_expects(tmp_path):
                 "many": [1.5, 2.5],
                 "text": "ä",
                 "bytes": np.bytes_(b"raw"),
-                "none": h5py.Empty("f4"),
+                "none": h5py.Empty("S4"),
+                "no numbers": h5py.Empty("f4"),
+                "long": np.longdouble(0.5),
                 "words": np.array(["a", "b"], object),
                 "flag": True,
                 "odd": np.array([[1, 2], [3, 4]]),
@@ -374,6 +374,8 @@ def test_attributes_are_what_xarray_expects(tmp_path):
         "text": "ä",
         "bytes": "raw",
         "none": "",
+        "no numbers": [],
+        "long": 0.5,
         "words": ["a", "b"],
         "flag": True,
         "odd": [[1, 2], [3, 4]],

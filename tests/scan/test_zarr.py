@@ -14,20 +14,10 @@ from zaro.errors import ScanError
 from zaro.scan import scan
 
 
-def write(store, version, *, shards=None):
-    root = zarr.open_group(store, mode="w", zarr_format=version, attributes={"title": "there"})
-    array = root.create_array(
-        "deep/values", shape=(10, 7, 9), chunks=(4, 4, 5), shards=shards, dtype="f8", fill_value=1.5
-    )
-    array[:8] = files.VALUES[:8]
-    root.create_array("left", shape=(3,), chunks=(3,), dtype="i4")[:] = [1, 2, 3]
-    return root
-
-
 @pytest.mark.filterwarnings("ignore:Consolidated metadata")
 @pytest.mark.parametrize(("version", "shards"), [(2, None), (3, None), (3, (8, 8, 5))])
 def test_a_folder_reads_as_zarr_reads_it(tmp_path, version, shards):
-    root = write(tmp_path / "s.zarr", version, shards=shards)
+    root = files.zarr_store(tmp_path / "s.zarr", version, shards=shards)
     for consolidated in (False, True):
         if consolidated:
             zarr.consolidate_metadata(tmp_path / "s.zarr", zarr_format=version)
@@ -50,7 +40,7 @@ def test_a_folder_reads_as_zarr_reads_it(tmp_path, version, shards):
 @pytest.mark.parametrize("inline", [0, 500])
 @pytest.mark.parametrize("version", [2, 3])
 def test_stored_members_of_a_zip_file_are_referenced(tmp_path, version, inline, folder):
-    root = write(tmp_path / "s.zarr", version)
+    root = files.zarr_store(tmp_path / "s.zarr", version)
     pack(tmp_path, folder, zipfile.ZIP_STORED)
     refs = scan(tmp_path / "s.zip", inline_threshold=inline)
     found = zaro.open(refs)
@@ -60,7 +50,7 @@ def test_stored_members_of_a_zip_file_are_referenced(tmp_path, version, inline, 
 
 
 def test_compressed_members_are_held_in_the_set_or_refused(tmp_path):
-    root = write(tmp_path / "s.zarr", 2)
+    root = files.zarr_store(tmp_path / "s.zarr", 2)
     pack(tmp_path, "", zipfile.ZIP_DEFLATED)
     found = zaro.open(scan(tmp_path / "s.zip"))
     np.testing.assert_array_equal(found["deep/values"][...], root["deep/values"][...])

@@ -1,4 +1,4 @@
-"""Codecs that formats need and numcodecs lacks, registered with numcodecs: any reader of Zarr finds them."""
+"""Codecs that formats need and numcodecs lacks; those with an id are registered, for all readers of Zarr."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numcodecs.abc import Codec
+from numpy.typing import NDArray
 
-__all__ = ["Grib", "PackBits", "TiffPredictor"]
+__all__ = ["Grib", "Hdf5Shuffle", "PackBits", "TiffPredictor"]
 
 
 class TiffPredictor(Codec):  # type: ignore[misc]
@@ -134,3 +135,28 @@ class PackBits(Codec):  # type: ignore[misc]
         return b"".join(
             bytes([len(data[k : k + 128]) - 1]) + data[k : k + 128] for k in range(0, len(data), 128)
         )
+
+
+class Hdf5Shuffle:
+    """The codec `shuffle` as HDF5 has it: bytes behind the last whole element, as of a checksum, stay there.
+
+    numcodecs' own refuses them.
+    """
+
+    def __init__(self, elementsize: int) -> None:
+        self.elementsize = elementsize
+
+    def encode(self, buf: Any) -> NDArray[np.uint8]:
+        """Put the first bytes of all elements first."""
+        whole, rest = self._parts(buf)
+        return np.append(whole.reshape(-1, self.elementsize).T, rest)
+
+    def decode(self, buf: Any) -> NDArray[np.uint8]:
+        """Put the bytes of each element together."""
+        whole, rest = self._parts(buf)
+        return np.append(whole.reshape(self.elementsize, -1).T, rest)
+
+    def _parts(self, buf: Any) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        raw = np.frombuffer(buf, np.uint8)
+        end = len(raw) - len(raw) % self.elementsize
+        return raw[:end], raw[end:]

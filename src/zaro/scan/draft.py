@@ -133,22 +133,28 @@ class Draft:
 
 def encode(block: NDArray[Any], filters: Sequence[Encoded]) -> bytes:
     """Run a block through codecs of numcodecs."""
-    import numcodecs
-
     data: Any = np.ascontiguousarray(block)
     for config in filters:
-        data = numcodecs.get_codec(dict(config)).encode(data)
+        data = _codec(config).encode(data)
     return np.asarray(data).tobytes() if isinstance(data, np.ndarray) else bytes(data)
 
 
 def decode(data: bytes, filters: Sequence[Encoded]) -> NDArray[np.uint8]:
     """The inverse, to plain bytes."""
-    import numcodecs
-
     found: Any = data
     for config in reversed(filters):
-        found = numcodecs.get_codec(dict(config)).decode(found)
+        found = _codec(config).decode(found)
     return np.frombuffer(bytes(found) if not isinstance(found, np.ndarray) else found.tobytes(), np.uint8)
+
+
+def _codec(config: Encoded) -> Any:
+    import numcodecs
+
+    from zaro.scan.codecs import Hdf5Shuffle
+
+    return (
+        Hdf5Shuffle(config["elementsize"]) if config["id"] == "shuffle" else numcodecs.get_codec(dict(config))
+    )
 
 
 def _dump(document: Mapping[str, Any]) -> bytes:

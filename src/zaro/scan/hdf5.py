@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -121,15 +122,18 @@ class _Walk:
         import h5py
 
         for name in group:
-            shown = name.removeprefix(NON_COORD)
+            text = name.decode("utf-8", "replace") if isinstance(name, bytes) else name
+            shown = text.removeprefix(NON_COORD)
             below = join_path(path, shown)
             if self.builder.settings.skips(below):
                 continue
-            kind = group.id.links.get_info(name.encode("utf-8", "surrogateescape")).type
+            if text is not name:
+                raise ScanError(home.source.url, below, f"has the name {name!r}, which is no UTF-8")
+            kind = group.id.links.get_info(name.encode()).type
             if kind == h5py.h5l.TYPE_EXTERNAL:
                 node = self._external(home, group, name, below)
             elif kind in (h5py.h5l.TYPE_HARD, h5py.h5l.TYPE_SOFT):
-                node = home, self._get(home, group, name, below)
+                node = self._get(home, group, name, below)
             else:
                 raise ScanError(home.source.url, below, "is a link of a kind that only its maker understands")
             if isinstance(node[1], h5py.Dataset | h5py.Group):  # a named type holds no values
@@ -143,16 +147,28 @@ class _Walk:
             reason = f"is an external link to {link.filename!r}, which cannot be opened: {err}"
             raise ScanError(home.source.url, below, reason) from err
         there = self.files.home(other)
-        return there, self._get(there, there.h5, link.path, below)
+        return self._get(there, there.h5, link.path, below)
 
-    def _get(self, home: Home, group: Any, name: str, below: str) -> Any:
+    def _get(self, home: Home, group: Any, name: str, below: str) -> tuple[Home, Any]:
+        """What a link leads to, and the file that it lies in: a way may lead through several."""
         try:
-            return group[name]
-        except (KeyError, OSError) as err:
+            node = group[name]
+        except (KeyError, OSError, RuntimeError) as err:  # the last where links go round in a circle
             reason = f"is a link to {group.get(name, getlink=True).path!r}" if name in group else "is a link"
             raise ScanError(home.source.url, below, f"{reason} that leads nowhere: {err}") from err
         except (TypeError, NotImplementedError) as err:
             raise ScanError(home.source.url, below, f"cannot be opened: {err}") from err
+        if _file_number(node) == _file_number(home.h5):
+            return home, node
+        other, _ = self.files.other(home.source, os.path.abspath(node.file.filename))
+        return self.files.home(other), node
+
+
+def _file_number(node: Any) -> int:
+    """HDF5's number of the file that an object lies in."""
+    import h5py
+
+    return int(h5py.h5o.get_info(node.id).fileno)
 
 
 def _is_group(node: Any) -> bool:

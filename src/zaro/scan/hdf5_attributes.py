@@ -43,7 +43,7 @@ def plain_value(value: Any, node: Any = None) -> Any:
     import h5py
 
     if isinstance(value, h5py.Empty):
-        return ""
+        return "" if value.dtype.kind in "SO" else []
     if isinstance(value, h5py.Reference):
         return h5py.h5r.get_name(value, node.id).decode() if value and node is not None else ""
     if isinstance(value, bytes):
@@ -59,6 +59,8 @@ def plain_value(value: Any, node: Any = None) -> Any:
         return [float(value.real), float(value.imag)]
     if isinstance(value, np.void):
         return value.tobytes().hex()
+    if isinstance(value, np.longdouble):
+        return float(value)
     return value.item() if isinstance(value, np.generic) else value
 
 

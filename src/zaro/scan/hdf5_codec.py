@@ -15,6 +15,7 @@ __all__ = ["Hdf5Filter", "config_of", "filter_lacks"]
 KEPT = 256
 """Chunks that one file in memory takes before a new one follows it, so that it stays small."""
 BITSHUFFLE = 32008
+SCALEOFFSET = 6
 _PLUGINS = {32004: "lz4", 32008: "bitshuffle", 32013: "zfp", 32017: "sz", 32024: "sz3", 32026: "blosc2"}
 
 
@@ -136,12 +137,20 @@ class Hdf5Filter(Codec):  # type: ignore[misc]
         plist.set_chunk(tuple(self.chunks))
         # bitshuffle puts its version and the size of the elements before what it is given
         values = self.values[3:] if self.code == BITSHUFFLE else self.values
+        if self.code == SCALEOFFSET:  # what equals the fill value is not packed as the rest is
+            plist.set_fill_value(_scaleoffset_fill(self.values, np.dtype(self.dtype)))
         plist.set_filter(self.code, h5py.h5z.FLAG_OPTIONAL, tuple(values))
         access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
         access.set_chunk_cache(1, 0, 1.0)
         kind = h5py.h5t.py_create(np.dtype(self.dtype))
         dataset = h5py.h5d.create(file.id, b"chunk", kind, space, plist, dapl=access)
         return file, dataset
+
+
+def _scaleoffset_fill(values: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """The fill value that the parameters of scaleoffset tell: numbers of 32 bits, lowest first."""
+    raw = np.array(values[8:], "<u4").tobytes()[: dtype.itemsize].ljust(dtype.itemsize, b"\0")
+    return np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype).reshape(())
 
 
 def _everything() -> Any:

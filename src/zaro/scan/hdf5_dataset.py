@@ -148,6 +148,8 @@ class _Dataset:
         if offset is None:
             return
         stored = self.dataset.id.get_storage_size()
+        if not stored:  # where the file begins with bytes of its users, HDF5 gives an offset all the same
+            return
         if stored < self.nbytes:
             raise self.error(f"has {stored} bytes stored, expected {self.nbytes}")
         draft.rows = _one(offset, self.nbytes, self.home.file_id)
@@ -167,8 +169,9 @@ class _Dataset:
 
     def _chunked(self, draft: Draft) -> None:
         ids, offset, length, masks = chunk_index(self.dataset, draft.grid[: self.dataset.ndim])
-        filters = filters_of(self.plist, self.dtype, tuple(self.dataset.chunks))
-        lenient = _lenient(filters, masks)
+        filters = filters_of(self.plist, self.dataset.dtype, tuple(self.dataset.chunks))
+        spelled = len(ids) < self.nchunks and self._unseen(draft) is not None
+        lenient = _lenient(filters, masks, spelled)
         filters = [f.lenient() if lenient >> k & 1 else f for k, f in enumerate(filters)]
         mask, odd = _usual(masks & ~np.uint32(lenient))
         if lenient:
@@ -233,13 +236,21 @@ class _Dataset:
             slice(int(i) * c, min((int(i) + 1) * c, s))
             for i, c, s in zip(at, self.chunks, self.shape, strict=False)
         )
-        found = np.asarray(self.dataset[where])
+        found = self._read(where)
         if found.shape == self.chunks:
             return found
         block = np.empty(self.chunks, found.dtype)
         block[...] = _EMPTY if found.dtype.kind == "O" else self.dataset.fillvalue
         block[tuple(slice(0, n) for n in found.shape)] = found
         return block
+
+    def _read(self, where: tuple[slice, ...]) -> NDArray[Any]:
+        found = self.dataset[where]
+        if self.dataset.ndim:
+            return np.asarray(found)
+        one = np.empty((), self.dtype)  # an element without a fixed size may be an array itself
+        one[()] = found
+        return one
 
     def _rescue(self, draft: Draft, reason: str) -> None:
         """Hold the values of a small array in the set, since its bytes cannot be decoded where they lie."""
@@ -268,17 +279,26 @@ class _Dataset:
 
     def _blank(self, draft: Draft) -> None:
         """Spell out chunks that were never written where the set would not give HDF5's fill value."""
+        fill = self._unseen(draft)
+        if fill is not None:
+            block = encode(np.full(draft.chunks, fill), draft.filters)
+            ids = absent_ids(draft.rows, self.nchunks)
+            draft.rows = draft.rows.adding(dict.fromkeys(ids.tolist(), block))
+
+    def _unseen(self, draft: Draft) -> NDArray[Any] | None:
+        """What HDF5 gives for an element that was never written; None where the set gives it by itself."""
         import h5py
 
         fill = np.asarray(self.dataset.fillvalue)
         if self.plist.get_fill_time() == h5py.h5d.FILL_TIME_NEVER:
             fill = np.zeros((), self.dtype)  # HDF5 leaves the memory of a reader as it is
-        shown = np.zeros((), self.dtype) if draft.fill is None else _scalar_of(self.dataset, self.dtype)
-        if fill.astype(self.dtype).tobytes() == shown.tobytes():
-            return
-        block = encode(np.full(draft.chunks, fill.astype(self.dtype)), draft.filters)
-        ids = absent_ids(draft.rows, self.nchunks)
-        draft.rows = draft.rows.adding(dict.fromkeys(ids.tolist(), block))
+        fill = fill.astype(self.dtype)
+        if draft.fill is not None:
+            shown = _scalar_of(self.dataset, self.dtype).tobytes()
+            return None if fill.tobytes() == shown else fill
+        if self.dtype.names or self.dtype.kind in "mM":  # what readers give there is not zero
+            return fill
+        return fill if any(fill.tobytes()) else None
 
     # elements without a fixed size
 
@@ -300,7 +320,8 @@ class _Dataset:
             block = self._block(chunk, draft.grid)
             flat = np.empty(block.size, object)
             flat[:] = [
-                np.asarray(v if v is not _EMPTY else (), base.newbyteorder("<")) for v in block.reshape(-1)
+                np.asarray(() if v is None or v is _EMPTY else v, base.newbyteorder("<"))
+                for v in block.reshape(-1)
             ]
             blocks[chunk] = draft.encode(flat)
         draft.rows = Chunks.bytes_of(blocks)
@@ -330,13 +351,16 @@ def _scalar_of(dataset: Any, dtype: DType) -> NDArray[Any]:
     return np.asarray(dataset.attrs["_FillValue"]).reshape(-1)[0].astype(dtype)  # type: ignore[no-any-return]
 
 
-def _lenient(filters: list[Filter], masks: NDArray[np.uint32]) -> int:
-    """Bits of the filters that some chunks lack, and whose codec sees by itself which."""
+def _lenient(filters: list[Filter], masks: NDArray[np.uint32], spelled: bool) -> int:
+    """Bits of the filters that some chunks lack, and whose codec sees by itself which.
+
+    `spelled`: chunks will be added, which such a filter may leave as they are.
+    """
+    bits = sum(1 << k for k, f in enumerate(filters) if f.config and f.config["id"] == Hdf5Filter.codec_id)
     if not len(masks):
-        return 0
-    mixed = int(np.bitwise_or.reduce(masks)) & ~int(np.bitwise_and.reduce(masks))
-    bits = (1 << k for k, f in enumerate(filters) if f.config and f.config["id"] == Hdf5Filter.codec_id)
-    return mixed & sum(bits)
+        return bits if spelled else 0
+    some = bits if spelled else int(np.bitwise_or.reduce(masks))
+    return bits & some & ~int(np.bitwise_and.reduce(masks))
 
 
 def _usual(masks: NDArray[np.uint32]) -> tuple[int, NDArray[np.bool_] | None]:
