@@ -169,13 +169,41 @@ def test_groups_and_dimensions_of_other_groups_keep_their_names(tmp_path):
         xr.testing.assert_identical(found.load(), expected.load())
 
 
-def test_dimensions_without_names_are_named_as_netcdf_names_them(tmp_path):
+def nameless(f):
+    f["a"], f["b"], f["c"] = np.zeros((3, 4)), np.zeros((4, 5)), np.zeros((4, 4))
+
+
+def nameless_in_groups(f):
+    f["z"], f["y"] = np.zeros((3, 4)), np.zeros((4, 4, 9))
+    f["a/b"], f["a/c"] = np.zeros((4, 3)), np.zeros((5, 4, 4))
+    f["k/z"], f["k/w"] = np.zeros((5, 3)), np.zeros((5, 5))
+    f["k/m/q"], f["k/m/r"], f["c/q"] = np.zeros(5), np.zeros((5, 5, 5)), np.zeros(3)
+
+
+def nameless_beside_named(f):
+    for name, size in (("x", 3), ("g/y", 6)):
+        f[name] = np.arange(float(size))
+        f[name].make_scale(name)
+    f["v"], f["w"], f["g/z"], f["g/q"] = np.zeros((3, 4)), np.zeros(4), np.zeros(3), np.zeros((6, 6))
+
+
+def nameless_that_grow(f):
+    for name, most in (("a", None), ("b", 3), ("c", None)):
+        f.create_dataset(name, (3,), "f4", maxshape=(most,))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [nameless, nameless_in_groups, nameless_beside_named, nameless_that_grow],
+    ids=lambda m: m.__name__,
+)
+def test_dimensions_without_names_are_named_as_netcdf_names_them(tmp_path, make):
     file = tmp_path / "plain.h5"
     with h5py.File(file, "w") as f:
-        f["a"], f["b"], f["c"] = np.zeros((3, 4)), np.zeros((4, 5)), np.zeros((4, 4))
+        make(f)
     with (
-        xr.open_dataset(file, engine="netcdf4") as expected,
-        xr.open_dataset(scan(file), engine="zaro") as found,
+        xr.open_datatree(file, engine="netcdf4") as expected,
+        xr.open_datatree(scan(file), engine="zaro") as found,
     ):
         xr.testing.assert_identical(found.load(), expected.load())
 

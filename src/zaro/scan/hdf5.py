@@ -18,6 +18,7 @@ from zaro.scan.hdf5_ahead import address_of, fetch_ahead
 from zaro.scan.hdf5_attributes import attributes_of
 from zaro.scan.hdf5_dataset import Home, draft_dataset
 from zaro.scan.hdf5_dimensions import Dimensions
+from zaro.scan.hdf5_phony import PhonyDimensions
 from zaro.scan.source import RemoteFile, Source, open_source
 
 __all__ = ["scan_hdf5"]
@@ -101,6 +102,7 @@ class _Walk:
 
     def __init__(self, files: _Files, builder: SetBuilder) -> None:
         self.files, self.builder = files, builder
+        self.phony: dict[str, PhonyDimensions] = {}
 
     def group(self, home: Home, group: Any, path: str, above: tuple[Any, ...]) -> None:
         """Add a group and everything below it."""
@@ -109,7 +111,8 @@ class _Walk:
             reason = "is a link to a group that it lies in: its paths have no end"
             raise ScanError(home.source.url, path, reason)
         self.builder.add_group(path, attributes_of(group, home.source.url, path))
-        dimensions = Dimensions(home.h5)
+        phony = self.phony.setdefault(home.source.url, PhonyDimensions(home.h5))
+        dimensions = Dimensions(home.h5, group, phony)
         for name, (there, node) in self._members(home, group, path):
             below = join_path(path, name)
             if _is_group(node):

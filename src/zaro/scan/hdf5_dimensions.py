@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from zaro.scan.hdf5_phony import Extent, PhonyDimensions, extents_of
+
 __all__ = ["Dimensions"]
 
 
 class Dimensions:
     """Names of dimensions within one group."""
 
-    def __init__(self, h5: Any) -> None:
-        self._h5 = h5
-        self._phony: list[int] = []
+    def __init__(self, h5: Any, group: Any, phony: PhonyDimensions) -> None:
+        self._h5, self._group, self._phony = h5, group, phony
         self._names_by_id: dict[int, str] | None = None
         self._lengths: dict[str, int] = {}
 
@@ -22,7 +23,7 @@ class Dimensions:
 
         rank = len(dataset.shape)
         if not rank:
-            return self._with_phony([None] * len(inner), inner)
+            return self._with_phony([None] * len(inner), [(size, False) for size in inner])
         names: list[str | None] = [None] * rank
         if h5py.h5ds.is_scale(dataset.id):  # one of several dimensions is of the first, and has no list
             if rank > 1 and h5py.h5a.exists(dataset.id, b"_Netcdf4Coordinates"):
@@ -30,7 +31,8 @@ class Dimensions:
             names[0] = names[0] or _last(dataset.name)
         elif h5py.h5a.exists(dataset.id, b"DIMENSION_LIST"):
             names = self._scales(dataset, rank)
-        return self._with_phony([*names, *[None] * len(inner)], (*dataset.shape, *inner))
+        extents = [*extents_of(dataset), *((size, False) for size in inner)]
+        return self._with_phony([*names, *[None] * len(inner)], extents)
 
     def lengths(self, dataset: Any) -> tuple[int, ...]:
         """Elements along each dimension of a dataset, as netCDF counts them.
@@ -93,22 +95,14 @@ class Dimensions:
             assert self._names_by_id is not None
             self._names_by_id.setdefault(int(node.attrs["_Netcdf4Dimid"]), _last(name))
 
-    def _with_phony(self, names: list[str | None], shape: tuple[int, ...]) -> tuple[str, ...]:
-        """Name what has no name by its size, as netCDF does: each size has a number."""
-        used: set[int] = set()
-        found = []
-        for name, size in zip(names, shape, strict=True):
-            if name is not None:
-                found.append(name)
-                continue
-            number = next(
-                (k for k, s in enumerate(self._phony) if s == size and k not in used), len(self._phony)
-            )
-            if number == len(self._phony):
-                self._phony.append(size)
-            used.add(number)
-            found.append(f"phony_dim_{number}")
-        return tuple(found)
+    def _with_phony(self, names: list[str | None], extents: list[Extent]) -> tuple[str, ...]:
+        """Name what has no name as netCDF does."""
+        nameless = [extent for name, extent in zip(names, extents, strict=True) if name is None]
+        if not nameless:
+            return tuple(name for name in names if name is not None)
+        taken = {name for name in names if name is not None}
+        made = iter(self._phony.names(self._group, nameless, taken))
+        return tuple(next(made) if name is None else name for name in names)
 
 
 def _last(path: str) -> str:
