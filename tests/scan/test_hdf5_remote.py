@@ -14,6 +14,7 @@ from http_server import serving
 from hypothesis import given
 from hypothesis import strategies as st
 
+import zaro
 from zaro.errors import ScanError
 from zaro.scan import scan, source
 from zaro.scan.hdf5_nodes import NodeFinder, children
@@ -123,6 +124,86 @@ def test_small_chunks_that_are_held_in_the_set_come_together(tmp_path, rounds):
     expected = scan(tmp_path / "f.nc")
     assert all(found[f"scalar{k}/0"] == expected[f"scalar{k}/0"] for k in range(12))
     assert len([n for n in rounds if n]) <= 4
+
+
+def link(f, secret):
+    f["x"] = h5py.ExternalLink(str(secret), "/v")
+
+
+def way(f, secret):
+    f["away"] = h5py.ExternalLink(str(secret), "/")
+    f["x"] = h5py.SoftLink("/away/v")
+
+
+def url(f, secret):
+    f["x"] = h5py.ExternalLink(f"file://{secret}", "/v")
+
+
+def bytes_of(f, secret):
+    f.create_dataset("x", (5,), "i8", external=[(str(secret), 0, 40)])
+
+
+def pieces(f, secret):
+    f.create_dataset("x", (5,), "i8", external=[(str(secret), 0, 8), (str(secret), 8, 32)])
+
+
+def virtual(f, secret):
+    layout = h5py.VirtualLayout((5,), "i8")
+    layout[:] = h5py.VirtualSource(str(secret), "v", (5,))
+    f.create_virtual_dataset("x", layout)
+
+
+@pytest.mark.parametrize("point", [link, way, url, bytes_of, pieces, virtual], ids=lambda f: f.__name__)
+def test_a_file_from_afar_does_not_reach_those_of_this_machine(tmp_path, point):
+    secret = tmp_path / "secret.h5"
+    with h5py.File(secret, "w") as f:
+        f["v"] = np.arange(5)
+    (tmp_path / "served").mkdir()
+    with h5py.File(tmp_path / "served/f.h5", "w") as f:
+        f["v"] = np.arange(5) + 100  # HDF5 would take this file for the other
+        point(f, secret)
+    skip = "away" if point is way else ()
+    with serving(tmp_path / "served") as server:
+        with pytest.raises(ScanError, match=r"(came from afar .* this machine's files|beside a local file)"):
+            scan(f"{server.url}/f.h5", skip=skip)
+        assert list(scan(f"{server.url}/f.h5", skip=["x", "away"]).arrays) == ["v"]
+
+
+def test_a_file_shorter_than_what_is_said_of_it_is_not_looked_for_here(tmp_path, monkeypatch):
+    (tmp_path / "served").mkdir()
+    (tmp_path / "served/raw.bin").write_bytes(bytes(8))
+    np.arange(5).tofile(tmp_path / "raw.bin")
+    with h5py.File(tmp_path / "served/f.h5", "w") as f:
+        f.create_dataset("x", (5,), "i8", external=[("raw.bin", 0, 40)])
+    monkeypatch.chdir(tmp_path)
+    with serving(tmp_path / "served") as server, pytest.raises(ScanError, match="beside a local file"):
+        scan(f"{server.url}/f.h5")
+
+
+def test_links_lead_to_neighbours_on_the_server(tmp_path):
+    (tmp_path / "sub").mkdir()
+    with h5py.File(tmp_path / "sub/other.h5", "w") as f:
+        f["group/v"] = np.arange(400)
+    np.arange(300).tofile(tmp_path / "raw.bin")
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f["group/v"] = np.arange(400) + 1000
+        f["there"] = h5py.ExternalLink("sub/other.h5", "/group/v")
+        f["folder"] = h5py.ExternalLink("sub/other.h5", "/group")
+        f["through"] = h5py.SoftLink("/folder/v")
+        f["self"] = h5py.SoftLink("group/./v")
+        f.create_dataset("raw", (300,), "i8", external=[("raw.bin", 0, 2400)])
+        layout = h5py.VirtualLayout((400,), "i8")
+        layout[:] = h5py.VirtualSource(".", "/group/v", (400,))
+        f.create_virtual_dataset("view", layout)
+    with serving(tmp_path) as server:
+        refs = scan(f"{server.url}/f.h5")
+        root = zaro.open(refs)
+        for name in ("there", "folder/v", "through"):
+            assert refs[f"{name}/0"][0] == f"{server.url}/sub/other.h5"
+            np.testing.assert_array_equal(root[name][...], np.arange(400))
+        np.testing.assert_array_equal(root["raw"][...], np.arange(300))
+        for name in ("self", "view"):
+            np.testing.assert_array_equal(root[name][...], np.arange(400) + 1000)
 
 
 def test_links_that_lead_in_a_circle_are_an_error_from_afar_too(tmp_path, rounds):

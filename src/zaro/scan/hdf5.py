@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -20,12 +19,15 @@ from zaro.scan.hdf5_dataset import Home, draft_dataset
 from zaro.scan.hdf5_dimensions import Dimensions
 from zaro.scan.hdf5_phony import PhonyDimensions
 from zaro.scan.source import RemoteFile, Source, open_source
+from zaro.stores.trust import check_target
 
 __all__ = ["scan_hdf5"]
 
 NOT_A_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 NON_COORD = "_nc4_non_coord_"
 """What netCDF puts before the name of a variable that is named as a dimension but is not its coordinate."""
+MOST_LINKS = 64
+"""Links that follow one another at most; more are taken for a circle."""
 
 
 def scan_hdf5(
@@ -91,6 +93,7 @@ class _Files:
         if not ("://" in name or name.startswith("/")):
             folder = folder_of(source.url)
             url = posixpath.normpath(f"{folder}/{name}") if is_local(folder) else f"{folder}/{name}"
+        check_target(url, source.url, None, remedy="fetch the file if you trust it, and scan it here")
         if url not in self.others:
             other = self.stack.enter_context(self.open_other(url))
             self.others[url] = other, self.builder.add_file(other.url, other.read)
@@ -132,46 +135,51 @@ class _Walk:
                 continue
             if text is not name:
                 raise ScanError(home.source.url, below, f"has the name {name!r}, which is no UTF-8")
-            kind = group.id.links.get_info(name.encode()).type
-            if kind == h5py.h5l.TYPE_EXTERNAL:
-                node = self._external(home, group, name, below)
-            elif kind in (h5py.h5l.TYPE_HARD, h5py.h5l.TYPE_SOFT):
-                node = self._get(home, group, name, below)
-            else:
-                raise ScanError(home.source.url, below, "is a link of a kind that only its maker understands")
+            node = self._follow(home, group, name, below)
             if isinstance(node[1], h5py.Dataset | h5py.Group):  # a named type holds no values
                 yield shown, node
 
-    def _external(self, home: Home, group: Any, name: str, below: str) -> tuple[Home, Any]:
-        link = group.get(name, getlink=True)
+    def _follow(
+        self, home: Home, start: Any, way: str, below: str, left: int = MOST_LINKS
+    ) -> tuple[Home, Any]:
+        """What lies at the end of a way of names from a group, and the file that this is in.
+
+        Link by link, since HDF5 opens the files that a way leads through by itself, from afar the wrong ones.
+        """
+        import h5py
+
+        node = home.h5["/"] if way.startswith("/") else start
+        names = [name for name in way.split("/") if name not in ("", ".")]
+        for k, name in enumerate(names):
+            try:
+                kind = node.id.links.get_info(name.encode("utf-8", "surrogateescape")).type
+                if kind == h5py.h5l.TYPE_HARD:
+                    node = node[name]
+                    continue
+            except (KeyError, OSError, RuntimeError, AttributeError) as err:  # the last: of a dataset
+                raise ScanError(home.source.url, below, f"is a link to {way!r} that leads nowhere") from err
+            except (TypeError, NotImplementedError) as err:
+                raise ScanError(home.source.url, below, f"cannot be opened: {err}") from err
+            if not left:
+                raise ScanError(
+                    home.source.url, below, f"is a link to {way!r} that leads nowhere: in a circle"
+                )
+            if kind not in (h5py.h5l.TYPE_SOFT, h5py.h5l.TYPE_EXTERNAL):
+                raise ScanError(home.source.url, below, "is a link of a kind that only its maker understands")
+            link = node.get(name, getlink=True)
+            if kind == h5py.h5l.TYPE_EXTERNAL:
+                home = self._external(home, link.filename, below)
+                node = home.h5["/"]
+            return self._follow(home, node, "/".join([link.path, *names[k + 1 :]]), below, left - 1)
+        return home, node
+
+    def _external(self, home: Home, name: str, below: str) -> Home:
         try:
-            other, _ = self.files.other(home.source, link.filename)
+            other, _ = self.files.other(home.source, name)
         except StoreError as err:
-            reason = f"is an external link to {link.filename!r}, which cannot be opened: {err}"
+            reason = f"is an external link to {name!r}, which cannot be opened: {err}"
             raise ScanError(home.source.url, below, reason) from err
-        there = self.files.home(other)
-        return self._get(there, there.h5, link.path, below)
-
-    def _get(self, home: Home, group: Any, name: str, below: str) -> tuple[Home, Any]:
-        """What a link leads to, and the file that it lies in: a way may lead through several."""
-        try:
-            node = group[name]
-        except (KeyError, OSError, RuntimeError) as err:  # the last where links go round in a circle
-            reason = f"is a link to {group.get(name, getlink=True).path!r}" if name in group else "is a link"
-            raise ScanError(home.source.url, below, f"{reason} that leads nowhere: {err}") from err
-        except (TypeError, NotImplementedError) as err:
-            raise ScanError(home.source.url, below, f"cannot be opened: {err}") from err
-        if _file_number(node) == _file_number(home.h5):
-            return home, node
-        other, _ = self.files.other(home.source, os.path.abspath(node.file.filename))
-        return self.files.home(other), node
-
-
-def _file_number(node: Any) -> int:
-    """HDF5's number of the file that an object lies in."""
-    import h5py
-
-    return int(h5py.h5o.get_info(node.id).fileno)
+        return self.files.home(other)
 
 
 def _is_group(node: Any) -> bool:

@@ -24,6 +24,8 @@ from zaro.scan.source import Source
 
 __all__ = ["Home", "draft_dataset"]
 
+ELSEWHERE = "has its values in other files, which can only be read beside a local file"
+
 DType = np.dtype[Any]
 
 
@@ -128,6 +130,8 @@ class _Dataset:
         import h5py
 
         odd = unusual(self.dataset.id.get_type())
+        if self.home.source.path is None and self._reaches_out(odd):
+            raise self.error(ELSEWHERE)
         if odd:
             self._rescue(draft, odd)
         elif layout == h5py.h5d.CHUNKED:
@@ -138,6 +142,13 @@ class _Dataset:
             draft.rows = Chunks.bytes_of({0: self._values().tobytes()})
         else:
             self._rescue(draft, "is a virtual dataset, whose values lie in others")
+
+    def _reaches_out(self, odd: str | None) -> bool:
+        """Whether HDF5 would have to open other files for the values, which it looks for on this machine."""
+        if self.dataset.is_virtual:
+            return any(source.file_name != "." for source in self.dataset.virtual_sources())
+        external = self.dataset.external or ()
+        return len(external) > 1 or bool(external and odd)
 
     def _contiguous(self, draft: Draft) -> None:
         external = self.dataset.external
@@ -163,6 +174,8 @@ class _Dataset:
         here = self.home.source.path is not None and os.path.exists(name)
         source, file_id = self.home.open_other(os.path.abspath(name) if here else name)
         if source.size < offset + self.nbytes:
+            if self.home.source.path is None:
+                raise self.error(ELSEWHERE)
             self._rescue(draft, f"has {self.nbytes} bytes from {offset} of {name!r}, which is shorter")
             return
         draft.rows = _one(offset, self.nbytes, file_id)

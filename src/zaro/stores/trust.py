@@ -80,8 +80,14 @@ def comes_from_afar(origin: str) -> bool:
     return protocol_of(_last(origin)) not in ("file", "local")
 
 
-def check_target(url: str, origin: str, allowed: Sequence[str] | None) -> None:
-    """Refuse a file that the references of the document at `origin` may not reach.
+def check_target(
+    url: str,
+    origin: str,
+    allowed: Sequence[str] | None,
+    *,
+    remedy: str = "allow it with allow_targets=[prefix] if you trust it",
+) -> None:
+    """Refuse a file that the document or file at `origin` names, and may not reach.
 
     Parameters
     ----------
@@ -90,6 +96,8 @@ def check_target(url: str, origin: str, allowed: Sequence[str] | None) -> None:
     allowed : sequence of str or None
         Prefixes that may be reached; None for the rule that a document from afar reaches network
         addresses and nothing of this machine.
+    remedy : str
+        What to do about a file of this machine that is refused.
 
     Raises
     ------
@@ -108,8 +116,8 @@ def check_target(url: str, origin: str, allowed: Sequence[str] | None) -> None:
     ):
         raise StoreError(
             url,
-            f"the reference set {origin} came from afar and may reach network addresses only, not this "
-            "machine's files; allow it with allow_targets=[prefix] if you trust it",
+            f"{origin} came from afar and may reach network addresses only, not this machine's files; "
+            f"{remedy}",
         )
 
 
