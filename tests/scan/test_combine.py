@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import netCDF4
@@ -200,3 +201,12 @@ def test_sets_of_version_3_join_as_well(tmp_path):
     found = zaro.open(concat(sets, "time"))
     np.testing.assert_array_equal(found["v"][:, 0], np.repeat([0, 1, 2], 4))
     np.testing.assert_array_equal(found["time"][...], np.arange(12))
+
+
+@pytest.mark.parametrize("separator", ["-", ["."]])
+def test_an_array_whose_keys_nobody_spells_is_an_error_and_not_taken_once(tmp_path, separator):
+    references = files.document(scan(small(tmp_path / "a.nc")))["refs"]
+    document = json.loads(references["v/.zarray"]) | {"dimension_separator": separator}
+    references["v/.zarray"] = json.dumps(document)
+    with pytest.raises(CombineError, match="'v': has a document that does not tell its chunks"):
+        concat([references, references], "time")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from zaro.errors import CombineError
 from zaro.metadata import KeyEncoding
+from zaro.metadata.keys import key_encoding
 from zaro.references.contents import Contents, Rows, make_table
 from zaro.references.files import FileTable
 from zaro.references.fingerprint import Fingerprint, Fingerprints
@@ -272,12 +273,16 @@ def _gathered(rows: list[Chunks], files: FileTable) -> tuple[Rows, FileTable, by
 
 def keys_of(node: Node) -> KeyEncoding:
     """How the keys of the chunks of an array are spelled."""
-    if not node.is_v3:
-        return KeyEncoding("v2", node.document.get("dimension_separator") or ".")
-    found = node.document.get("chunk_key_encoding") or {"name": "default"}
-    name = found["name"]
-    separator = (found.get("configuration") or {}).get("separator", "/" if name == "default" else ".")
-    return KeyEncoding(name, separator)
+    name, separator = "v2", node.document.get("dimension_separator") or "."
+    if node.is_v3:
+        spelled = node.document.get("chunk_key_encoding") or {"name": "default"}
+        name = spelled["name"]
+        default = "/" if name == "default" else "."
+        separator = (spelled.get("configuration") or {}).get("separator", default)
+    found = key_encoding(name, separator)
+    if found is None:
+        raise CombineError("", node.path, f"keys of its chunks are spelled by {name!r} and {separator!r}")
+    return found
 
 
 # ---- grids that fit ----------------------------------------------------------------------------

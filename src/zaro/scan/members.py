@@ -158,6 +158,10 @@ def members_of(sets: Sequence[Any], labels: Sequence[str] | None) -> list[Member
     for k, one in enumerate(sets):
         refs = one if isinstance(one, References) else References.open(one)
         member = Member(refs, labels[k] if labels is not None else refs.address or f"set {k}")
+        for key in refs.contents.metadata:
+            path, name = split_key(key)
+            if name == ".zarray" and path not in refs.contents.layouts:
+                raise CombineError(member.label, path, "has a document that does not tell its chunks")
         for path in refs.contents.layouts:
             member.nodes[path] = _node(member, path)
         found.append(member)
