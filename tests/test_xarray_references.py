@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from zaro.collector import still
+
 HEADER = 16  # bytes before the first chunk of a file
 
 
@@ -58,7 +60,7 @@ def kerchunked(files: list[Path]) -> dict[str, Any]:
     from kerchunk.combine import MultiZarrToZarr
     from kerchunk.hdf import SingleHdf5ToZarr
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), still():
         warnings.simplefilter("ignore")
         each = [SingleHdf5ToZarr(str(file), inline_threshold=100).translate() for file in files]
         found: dict[str, Any] = MultiZarrToZarr(

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import zaro
+from zaro.collector import still
 
 __all__ = ["Outcome", "compare", "make_dataset", "make_references", "missing_packages", "run"]
 
@@ -137,7 +138,7 @@ def make_references(files: list[Path], target: Path) -> Path:
     from kerchunk.combine import MultiZarrToZarr
     from kerchunk.hdf import SingleHdf5ToZarr
 
-    with _quiet():
+    with _quiet(), still():  # its threads and h5py's lock may wait for each other where the collector runs
         singles = [SingleHdf5ToZarr(str(file.resolve()), inline_threshold=300).translate() for file in files]
         joined = MultiZarrToZarr(singles, concat_dims=["time"], identical_dims=["lat", "lon"]).translate()
     target.write_text(json.dumps(joined))

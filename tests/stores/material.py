@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from http_server import serving
 
+from zaro.collector import still
+
 KINDS = ["local", "http", "s3", "memory", "zip", "zip over http"]
 STORES = ["v2", "v3", "v2-consolidated", "v3-consolidated"]
 
@@ -65,7 +67,7 @@ def references(file: Path, url: str) -> dict[str, Any]:
     """A kerchunk document of an HDF5 file, as if the file lay at `url`."""
     from kerchunk.hdf import SingleHdf5ToZarr
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), still():
         warnings.simplefilter("ignore")
         found = SingleHdf5ToZarr(str(file), inline_threshold=0).translate()
     return json.loads(json.dumps(found).replace(json.dumps(str(file)), json.dumps(url)))
