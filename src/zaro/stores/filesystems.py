@@ -73,7 +73,7 @@ def place_of(url: str, options: Mapping[str, Any]) -> Place:
         return _place_chained(url, options) if "::" in url else _place_plain(url, options)
     except ImportError as err:
         protocol = url.partition("://")[0]
-        extra = f"; pip install zaro[{_EXTRAS[protocol]}]" if protocol in _EXTRAS else ""
+        extra = f": pip install 'zaro[{_EXTRAS[protocol]}]'" if protocol in _EXTRAS else ""
         raise StoreError(url, f"{err}{extra}") from err
     except StoreError:
         raise
