@@ -17,7 +17,6 @@ from sets import as_read, names_of, reference_sets, zarray
 
 from zaro.errors import ReferenceSetError, StoreError
 from zaro.references import parquet, parquet_set, parquet_writer
-from zaro.references.contents import reference_at
 from zaro.references.set import References
 from zaro.references.table import ABSENT, INLINE, WHOLE
 
@@ -122,7 +121,7 @@ def check(contents, arrays):
         for chunk in range(total):
             file, offset, length = int(at.file_id[chunk]), int(at.offset[chunk]), int(at.length[chunk])
             value = references.get(chunk)
-            assert reference_at(table, chunk) == value
+            assert table.reference(chunk) == value
             if value is None:
                 assert file == ABSENT
             elif isinstance(value, bytes):
