@@ -1,6 +1,6 @@
 """Read the same arrays with zaro and its peers, in turn, and print the table.
 
-    python asv_bench/peers.py                       # 256 MB, 2 threads, best of 5
+    python asv_bench/peers.py                       # 256 MB, 2 threads, best of 5: some ten minutes
     python asv_bench/peers.py --mbytes 16 --only '16KiB, zstd' --engines zaro zarrs
     python asv_bench/peers.py --only HDF5           # an HDF5 file, and references to it
 
@@ -134,6 +134,7 @@ def measure(folder, options):
         if not store.exists():
             write_store(store, case, np.load(data, mmap_mode="r"))
         engines = [engine for engine in options.engines if engine in engines_of(store)]
+        print(f"{case} ...", file=sys.stderr)
         times = {}
         # whoever comes first pays for a cold machine: let it be another one each time
         turn = number % max(len(engines), 1)

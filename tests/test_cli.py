@@ -4,6 +4,7 @@ import contextlib
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 
 import h5py
 import numpy as np
@@ -160,6 +161,13 @@ def test_versions_names_packages_and_decoders(capsys):
     assert {"zaro", "numpy", "zstd", "blosc"} <= set(out.split())
     code, out, _ = run(capsys, "versions", "--json")
     assert json.loads(out)["packages"]["numpy"] == np.__version__
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    assert zaro.__version__ == version("zaro")
+    with pytest.raises(SystemExit) as end:
+        cli.main(["--version"])
+    assert (end.value.code, capsys.readouterr().out) == (0, f"zaro {zaro.__version__}\n")
 
 
 def test_without_a_command_help_is_printed(capsys):

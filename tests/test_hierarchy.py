@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import pytest
 import zarr
@@ -78,6 +79,24 @@ def test_a_store_that_is_not_there_says_so(tmp_path: Path) -> None:
         zaro.open(tmp_path / "nowhere")
     with pytest.raises(zaro.errors.NodeNotFoundError, match="no array or group at '/'"):
         zaro.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("head", "what"),
+    [(b"\x89HDF\r\n\x1a\n", "hdf5"), (b"CDF\x01", "netcdf3"), (b"II*\0", "tiff"), (b"GRIB", "grib")],
+)
+def test_a_file_of_data_says_how_to_make_references_of_it(tmp_path: Path, head: bytes, what: str) -> None:
+    file = tmp_path / "data.bin"
+    file.write_bytes(head + bytes(64))
+    fsspec.filesystem("memory").pipe("/data.bin", file.read_bytes())
+    for address in (str(file), "memory://data.bin"):
+        with pytest.raises(
+            zaro.errors.ReferenceSetError, match=rf"{address}: is a file of data \({what}\).*zaro scan"
+        ):
+            zaro.open(address)
+    file.write_bytes(b"no such thing")
+    with pytest.raises(zaro.errors.ReferenceSetError, match="byte 0: no JSON object begins here"):
+        zaro.open(file)
 
 
 def test_an_array_describes_itself(store: Path) -> None:

@@ -101,6 +101,11 @@ def test_the_package_shows_the_contract():
         assert getattr(zaro, name) is not None
 
 
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'zaro' has no attribute 'opne'"):
+        getattr(zaro, "opne")  # noqa: B009 - to a type checker it is an error already
+
+
 def test_every_error_is_a_zaro_error():
     errors = importlib.import_module("zaro.errors")
     kinds = [getattr(errors, name) for name in errors.__all__]

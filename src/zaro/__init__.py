@@ -4,6 +4,8 @@
 >>> zaro.open("refs.json")["sst"][0, 500:600, :]  # doctest: +SKIP
 """
 
+from typing import TYPE_CHECKING
+
 from zaro import config, errors
 from zaro.errors import ZaroError
 from zaro.hierarchy import Array, Group
@@ -42,3 +44,14 @@ for _kind in (Array, Group, References):
 del _kind
 setattr(References, "verify", _verify)  # noqa: B010 - likewise
 setattr(References, "plot", _plot)  # noqa: B010 - likewise
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+
+    def __getattr__(name: str) -> str:
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib.metadata import version  # it reads files: only for who asks
+
+        return version("zaro")

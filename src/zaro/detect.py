@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from zaro.errors import MetadataError, StoreError, StoreNotFoundError
+from zaro.errors import MetadataError, ReferenceSetError, StoreError, StoreNotFoundError
 from zaro.metadata import ArrayMetadata, consolidated_v2
 from zaro.metadata.documents import Document, DocumentSource
 from zaro.openings import Openings, crc_of, state_of
@@ -144,7 +144,11 @@ def _address(address: str, options: Options) -> Opened:
 
         return _plain(ZipStore(local), options)
     if os.path.isfile(local):
-        return _references(_open_references(local, options), options)
+        try:
+            return _references(_open_references(local, options), options)
+        except ReferenceSetError:
+            _refuse_data(local, read_span(local, 0, min(HEAD, os.path.getsize(local))))
+            raise
     raise StoreNotFoundError(address, "No such file or directory")
 
 
@@ -161,9 +165,22 @@ def _remote(address: str, options: Options) -> Opened:
     documents = store.root_documents()
     if b'"record_size"' in bytes(documents.get(".zmetadata", b"")):
         return _references(_open_references(address.rstrip("/") + "/", options), options)
-    if not documents and bytes(store.start_of_root(4)).startswith((b"{", b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
-        return _references(_open_references(address, options), options)
+    if not documents:
+        start = bytes(store.start_of_root(HEAD))
+        if start.startswith((b"{", b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
+            return _references(_open_references(address, options), options)
+        _refuse_data(address, start)
     return _plain(store, options)
+
+
+def _refuse_data(address: str, head: bytes) -> None:
+    """Say what to do with a file of data: references point into it, it is none of their documents."""
+    found = sniff(head)
+    if found is not None:
+        reason = (
+            f"is a file of data ({found}), no reference set: zaro.scan, or `zaro scan` at a shell, makes one"
+        )
+        raise ReferenceSetError(address, "", reason)
 
 
 def _is_zip(path: str) -> bool:
@@ -332,6 +349,8 @@ def _consolidated(store: Store) -> dict[str, DocumentSource] | None:
 FileFormat = Literal["hdf5", "netcdf3", "tiff", "grib", "zip"]
 """What a file may be that references can point into."""
 
+HEAD = 8
+"""Bytes from the start of most files that tell their format."""
 SNIFFED = 1 << 16
 """Bytes from the start of a file that tell its format."""
 _HDF5 = b"\x89HDF\r\n\x1a\n"

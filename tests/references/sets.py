@@ -6,7 +6,10 @@ import base64
 import itertools
 import json
 
+import pytest
 from hypothesis import strategies as st
+
+old_engine = pytest.mark.filterwarnings("ignore:The 'fastparquet' engine is deprecated")
 
 GRIDS = st.lists(st.integers(1, 4), max_size=3)
 FILES = st.sampled_from(["/d/a.nc", "s3://b/c.nc", "https://h.org/\u00e9 d.nc?x=1", "/d/e.nc"])

@@ -117,14 +117,10 @@ def test_the_example_of_the_specification():
     tables = read(document)
     assert references(tables) == slow_references(document)
     assert tables["lst"].generator.gfactor == pytest.approx(1 - 4 / 7776)
-    assert tables["lst"].explain(864) == gen.Explanation(0, 2592, -901120, unique=False, absent=False)
-    assert tables["unc"].explain(1) == gen.Explanation(0, 4, 0, unique=True, absent=False)
-    assert tables["lst"].explain(5) == gen.Explanation(0, 15, 0, unique=False, absent=True)
-    assert str(tables["lst"].explain(864)) == "from generator 0, gap before it -901120"
-    assert str(tables["unc"].explain(1)) == "from generator 0, its length an exception"
-    assert str(tables["lst"].explain(5)) == "skipped by generator 0"
-    assert str(tables["lst"].explain(6)) == "from generator 0"
-    assert tables["lst"].explain(6) == gen.Explanation(0, 18, 0, unique=False, absent=False)
+    assert tables["lst"].explain(864) == "from generator 0, gap before it -901120"
+    assert tables["unc"].explain(1) == "from generator 0, a length of its own"
+    assert tables["lst"].explain(5) == "skipped by generator 0"
+    assert tables["lst"].explain(6) == "from generator 0"
 
 
 def test_numbers_may_be_decimal_text_and_one_length_serves_all():
@@ -157,10 +153,10 @@ def test_generators_of_a_list_are_told_apart_and_standard_ones_left_out():
     standard = {"key": "t/{{i}}", "url": "t.nc", "dimensions": {"i": {"stop": 3}}}
     tables = read(first, second)
     assert references(tables) == {**slow_references(first), **slow_references(second)}
-    assert tables["w"].explain(0).generator == 1
+    assert tables["w"].explain(0).startswith("from generator 1")
     mixed = gen.read([standard, second], metadata_of([second]), "")
     assert list(mixed) == ["w", "x"]
-    assert mixed["w"].explain(0).generator == 1
+    assert mixed["w"].explain(0).startswith("from generator 1")
 
 
 def test_nested_arrays_and_v3_metadata():

@@ -9,15 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.implementations.reference import LazyReferenceMapper
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sets import as_read, names_of, reference_sets, zarray
+from sets import as_read, names_of, old_engine, reference_sets, zarray
 
 from zaro.errors import ReferenceSetError, StoreError
 from zaro.references import parquet, parquet_set, parquet_writer
-from zaro.references.contents import reference_at
 from zaro.references.set import References
 from zaro.references.table import ABSENT, INLINE, WHOLE
 
@@ -122,7 +120,7 @@ def check(contents, arrays):
         for chunk in range(total):
             file, offset, length = int(at.file_id[chunk]), int(at.offset[chunk]), int(at.length[chunk])
             value = references.get(chunk)
-            assert reference_at(table, chunk) == value
+            assert table.reference(chunk) == value
             if value is None:
                 assert file == ABSENT
             elif isinstance(value, bytes):
@@ -181,9 +179,6 @@ def same_as_json(root, refs):
             assert json.loads(found[key]) == json.loads(value)
         else:
             assert found[key] == value
-
-
-old_engine = pytest.mark.filterwarnings("ignore:The 'fastparquet' engine is deprecated")
 
 
 @old_engine
@@ -280,6 +275,37 @@ def test_relative_files_lie_beside_the_folder(tmp_path):
     assert References.open(root)["x/0"] == [str(tmp_path / "a.nc"), 1, 2]
     assert References.open(f"{root}/")["x/0"] == [str(tmp_path / "a.nc"), 1, 2]
     assert len(pickle.dumps(References.open(root))) < 2000
+
+
+@old_engine
+@pytest.mark.filterwarnings("ignore::zarr.errors.ZarrUserWarning")
+def test_folders_of_virtualizarr_read_as_its_json(tmp_path):
+    pytest.importorskip("fastparquet")
+    pytest.importorskip("virtualizarr")
+    import xarray as xr
+    from virtualizarr.manifests import ChunkManifest, ManifestArray
+    from virtualizarr.manifests.utils import create_v3_array_metadata
+
+    entries = {
+        f"{i}.{j}": {"path": f"/d/{i}.nc", "offset": 100 * j + 8, "length": 50}
+        for i in range(3)
+        for j in range(4)
+    }
+    del entries["1.2"]
+    metadata = create_v3_array_metadata(
+        shape=(6, 8), data_type=np.dtype("<f4"), chunk_shape=(2, 2), fill_value=np.nan,
+        codecs=[{"name": "bytes", "configuration": {"endian": "little"}}],
+    )  # fmt: skip
+    array = ManifestArray(metadata=metadata, chunkmanifest=ChunkManifest(entries, shape=(3, 4)))
+    data = xr.Dataset({"v": (("y", "x"), array)}, coords={"x": ("x", np.arange(8.0))})
+    data.vz.to_kerchunk(str(tmp_path / "v.parquet"), format="parquet", record_size=5)
+    expected = dict(References.open(data.vz.to_kerchunk(format="dict")))
+    found = dict(References.open(tmp_path / "v.parquet"))
+    assert set(found) == set(expected)
+    assert {k: v for k, v in found.items() if "/.z" not in k and k[0] != "."} == {
+        k: v for k, v in expected.items() if "/.z" not in k and k[0] != "."
+    }
+    assert len(expected) == 11 + 1 + 2 + 4
 
 
 # ---- laziness and memory -----------------------------------------------------------------------
@@ -403,6 +429,18 @@ def test_a_child_of_a_fork_reads_on():
             good = table.locate(np.array([5, 35])).offset.tolist() == [51, 351]
             os._exit(0 if good else 1)
         assert os.waitpid(child, 0)[1] == 0
+
+
+def test_one_partition_may_be_written_anew():
+    _arrays, folder = big()
+    contents = parquet.read_folder(folder)
+    table = contents.tables["x"]
+    other = parquet.read_folder(Folder(folder_of({"x": ([40], {3: ["/z.nc", 1, 2]})}, 10, PLAIN))).tables["x"]
+    assert table.locate(np.array([3])).offset.tolist() == [31]
+    folder.files["x/refs.0.parq"] = bytes(parquet_writer.encode_partition(other.locate(np.arange(10)), 10))
+    table.shared.forget("x", 0)
+    at = table.locate(np.array([3, 4]))
+    assert [at.files[at.file_id[0]], at.offset[0], at.length[0], at.file_id[1]] == ["/z.nc", 1, 2, ABSENT]
 
 
 # ---- broken sets -------------------------------------------------------------------------------
@@ -537,203 +575,3 @@ def test_folders_are_read_through_fsspec():
     refs = References.open("memory://zaro-test.parquet")
     assert refs["x/31"] == ["/a.nc", 311, 10]
     memory.rm("/zaro-test.parquet", recursive=True)
-
-
-# ---- writing -----------------------------------------------------------------------------------
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(document=reference_sets(), record_size=st.integers(1, 7))
-def test_what_is_written_reads_as_it_was(tmp_path_factory, document, record_size):
-    root = str(tmp_path_factory.mktemp("set") / "refs.parquet")
-    refs = {
-        **document[0],
-        "odd/key.txt": "hello",
-        "x.bin": ["/d/x.bin", 3, 4],
-        ".zattrs": '{ "a" :1}',
-        "b/.zattrs": "no",
-    }
-    before = References.open(refs)
-    for _ in range(2):  # the second time replaces the first
-        parquet_writer.write(before, root, record_size=record_size)
-        assert dict(References.open(root)) == dict(before)
-    assert os.listdir(os.path.dirname(root)) == ["refs.parquet"]
-
-
-@old_engine
-@pytest.mark.parametrize("engine", ["pyarrow", "fastparquet"])
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(document=reference_sets(), record_size=st.integers(1, 7))
-def test_fsspec_reads_what_is_written(tmp_path_factory, engine, document, record_size):
-    pytest.importorskip(engine)
-    root = str(tmp_path_factory.mktemp("set") / "refs.parquet")
-    refs, _ = document
-    parquet_writer.write(References.open(refs), root, record_size=record_size)
-    mapper = LazyReferenceMapper(root, fs=fsspec.filesystem("file"), engine=engine)
-    for key, value in as_read(refs).items():
-        found = mapper[key]
-        if key.rpartition("/")[2].startswith(".z"):
-            assert json.loads(found) == json.loads(value)
-        else:
-            assert (found if isinstance(value, bytes) else list(found)) == value
-
-
-@old_engine
-def test_fsspec_may_append_to_what_is_written(tmp_path):
-    root = str(tmp_path / "refs.parquet")
-    refs = {"x/.zarray": zarray([6]), "x/0": ["/a.nc", 1, 2], "x/4": b"abc"}
-    parquet_writer.write(References.open(refs), root, record_size=4)
-    mapper = LazyReferenceMapper(root, fs=fsspec.filesystem("file"), engine="pyarrow")
-    mapper["x/1"] = ["/b.nc", 3, 4]
-    mapper["x/5"] = ["/b.nc", 5, 6]
-    mapper.flush()
-    found = References.open(root)
-    assert {key: found[key] for key in found if key != "x/.zarray"} == {
-        "x/0": ["/a.nc", 1, 2], "x/1": ["/b.nc", 3, 4], "x/4": b"abc", "x/5": ["/b.nc", 5, 6],
-    }  # fmt: skip
-
-
-def test_partitions_that_list_nothing_are_left_out(tmp_path):
-    root = tmp_path / "refs.parquet"
-    refs = {"x/.zarray": zarray([10**6, 10**6]), "x/5.5": ["/a.nc", 1, 2], "y/.zarray": zarray([3])}
-    parquet_writer.write(References.open(refs), root)
-    assert sorted(str(p.relative_to(root)) for p in root.rglob("*.parq")) == ["x/refs.50.parq"]
-    assert References.open(root)["x/5.5"] == ["/a.nc", 1, 2]
-
-
-@old_engine
-def test_bytes_that_look_like_base64_come_back(tmp_path):
-    pytest.importorskip("fastparquet")
-    refs = {"x/.zarray": zarray([2]), "x/0": "base64:YmFzZTY0Og==", "x/1": ""}
-    parquet_writer.write(References.open(refs), tmp_path / "refs.parquet")
-    found = References.open(tmp_path / "refs.parquet")
-    assert (found["x/0"], found["x/1"]) == (b"base64:", b"")
-    fs = fsspec.filesystem("reference", fo=str(tmp_path / "refs.parquet"))
-    assert fs.cat("x/0") == b"base64:"
-
-
-def test_a_span_that_parquet_cannot_hold_is_refused(tmp_path):
-    refs = References.open({"x/.zarray": zarray([2]), "x/1": ["/a.nc", 0, 0]})
-    with pytest.raises(ReferenceSetError, match=r"refs\.0\.parq, row 1: a span of no bytes"):
-        parquet_writer.write(refs, tmp_path / "refs.parquet")
-    assert os.listdir(tmp_path) == []
-
-
-def test_relative_files_mean_the_same_in_another_folder(tmp_path):
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "refs.json").write_text(
-        json.dumps({"x/.zarray": zarray([2]), "x/0": ["a.nc", 1, 2], "x/1": ["s3://b/c.nc"]})
-    )
-    refs = References.open(tmp_path / "refs.json")
-    for target in ("beside.parquet", "sub/below.parquet"):
-        parquet_writer.write(refs, tmp_path / target)
-        assert dict(References.open(tmp_path / target)) == dict(refs)
-    beside = pq.read_table(tmp_path / "beside.parquet" / "x" / "refs.0.parq").column("path")
-    assert beside[:2].to_pylist() == ["a.nc", "s3://b/c.nc"]
-
-
-def test_only_a_reference_set_is_replaced(tmp_path):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "precious.nc").write_text("x")
-    refs = References.open({"x/.zarray": zarray([1]), "x/0": ["/a.nc"]})
-    with pytest.raises(StoreError, match="left alone"):
-        parquet_writer.write(refs, tmp_path / "data")
-    with pytest.raises(StoreError, match="is a file"):
-        parquet_writer.write(refs, tmp_path / "data" / "precious.nc")
-    assert (tmp_path / "data" / "precious.nc").read_text() == "x"
-
-
-def test_a_write_that_fails_leaves_the_old_set(tmp_path):
-    good = References.open({"x/.zarray": zarray([2]), "x/0": ["/a.nc"]})
-    bad = References.open({"x/.zarray": zarray([2]), "x/0": ["/a.nc", 0, 0]})
-    parquet_writer.write(good, tmp_path / "refs.parquet")
-    with pytest.raises(ReferenceSetError):
-        parquet_writer.write(bad, tmp_path / "refs.parquet")
-    assert dict(References.open(tmp_path / "refs.parquet")) == dict(good)
-    assert os.listdir(tmp_path) == ["refs.parquet"]
-
-
-def test_writing_through_fsspec_and_progress():
-    refs = References.open({"x/.zarray": zarray([5]), **{f"x/{k}": ["/a.nc", k + 1, 1] for k in range(5)}})
-    seen = []
-    for _ in range(2):
-        parquet_writer.write(
-            refs, "memory://zaro-w.parquet", record_size=2, progress=lambda *at: seen.append(at)
-        )
-        assert dict(References.open("memory://zaro-w.parquet")) == dict(refs)
-    assert seen[-1] == (5, 5)
-    assert seen == sorted(seen[: len(seen) // 2]) * 2
-    fsspec.filesystem("memory").rm("/zaro-w.parquet", recursive=True)
-
-
-def test_one_partition_may_be_written_anew():
-    _arrays, folder = big()
-    contents = parquet.read_folder(folder)
-    table = contents.tables["x"]
-    other = parquet.read_folder(Folder(folder_of({"x": ([40], {3: ["/z.nc", 1, 2]})}, 10, PLAIN))).tables["x"]
-    assert table.locate(np.array([3])).offset.tolist() == [31]
-    folder.files["x/refs.0.parq"] = bytes(parquet_writer.encode_partition(other.locate(np.arange(10)), 10))
-    table.shared.forget("x", 0)
-    at = table.locate(np.array([3, 4]))
-    assert [at.files[at.file_id[0]], at.offset[0], at.length[0], at.file_id[1]] == ["/z.nc", 1, 2, ABSENT]
-
-
-@pytest.mark.parametrize("record_size", [0, -1, "x", 1.5])
-def test_an_impossible_record_size_is_refused(tmp_path, record_size):
-    with pytest.raises(ValueError, match="record_size"):
-        parquet_writer.write(References.open({}), tmp_path / "r.parquet", record_size=record_size)
-
-
-@old_engine
-@pytest.mark.filterwarnings("ignore::zarr.errors.ZarrUserWarning")
-def test_folders_of_virtualizarr_read_as_its_json(tmp_path):
-    pytest.importorskip("fastparquet")
-    pytest.importorskip("virtualizarr")
-    import xarray as xr
-    from virtualizarr.manifests import ChunkManifest, ManifestArray
-    from virtualizarr.manifests.utils import create_v3_array_metadata
-
-    entries = {
-        f"{i}.{j}": {"path": f"/d/{i}.nc", "offset": 100 * j + 8, "length": 50}
-        for i in range(3)
-        for j in range(4)
-    }
-    del entries["1.2"]
-    metadata = create_v3_array_metadata(
-        shape=(6, 8), data_type=np.dtype("<f4"), chunk_shape=(2, 2), fill_value=np.nan,
-        codecs=[{"name": "bytes", "configuration": {"endian": "little"}}],
-    )  # fmt: skip
-    array = ManifestArray(metadata=metadata, chunkmanifest=ChunkManifest(entries, shape=(3, 4)))
-    data = xr.Dataset({"v": (("y", "x"), array)}, coords={"x": ("x", np.arange(8.0))})
-    data.vz.to_kerchunk(str(tmp_path / "v.parquet"), format="parquet", record_size=5)
-    expected = dict(References.open(data.vz.to_kerchunk(format="dict")))
-    found = dict(References.open(tmp_path / "v.parquet"))
-    assert set(found) == set(expected)
-    assert {k: v for k, v in found.items() if "/.z" not in k and k[0] != "."} == {
-        k: v for k, v in expected.items() if "/.z" not in k and k[0] != "."
-    }
-    assert len(expected) == 11 + 1 + 2 + 4
-
-
-class Locked(MemoryFileSystem):
-    """A place in memory that asks for a key."""
-
-    protocol = "locked"
-    root_marker = "/"
-
-    def __init__(self, key=None, **options):
-        super().__init__(**options)
-        if key != "open sesame":
-            raise PermissionError("which key?")
-
-
-@pytest.mark.parametrize("form", ["json", "parquet", "generator"])
-def test_a_set_is_saved_with_the_options_of_its_place(form):
-    fsspec.register_implementation("locked", Locked, clobber=True)
-    options, target = (
-        {"key": "open sesame"},
-        f"locked://sets/{form}.{'parquet' if form == 'parquet' else 'json'}",
-    )
-    refs = References.open({"x/.zarray": zarray([2]), "x/0": ["/a.nc", 0, 4], "x/1": ["/a.nc", 4, 4]})
-    refs.save(target, format=form, storage_options=options)
-    assert dict(References.open(target, storage_options=options)) == dict(refs)

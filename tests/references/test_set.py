@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from zaro.metadata import KeyEncoding
-from zaro.references.contents import reference_at
 from zaro.references.files import FileTable, JoinedFiles
 from zaro.references.layout import ChunkLayout
 from zaro.references.overlay import overlay
@@ -54,13 +53,13 @@ def test_array_whose_document_lies_in_a_file_has_a_table_once_its_layout_is_know
     layout = ChunkLayout((2, 3), KeyEncoding("v2", "."))
     table = refs.contents.table("x", layout)
     assert table.listed().tolist() == [1, 4]
-    assert [reference_at(table, k) for k in (0, 1, 4)] == [None, ["/d/a", 1, 2], b"ab"]
+    assert [table.reference(k) for k in (0, 1, 4)] == [None, ["/d/a", 1, 2], b"ab"]
     refs = References.open({"x/.zarray": ZARRAY, "x/0.1": ["/d/a", 1, 2], "x/0": ["/d/b"]})
     assert refs.contents.table("x", refs.arrays["x"].layout) is refs.arrays["x"].table
     other = refs.contents.table("x", ChunkLayout((9,), KeyEncoding("v2", ".")))
-    assert reference_at(other, 0) == ["/d/b"]
+    assert other.reference(0) == ["/d/b"]
     other = refs.contents.table("x", ChunkLayout((1, 2), KeyEncoding("v2", ".")))
-    assert reference_at(other, 1) == ["/d/a", 1, 2]
+    assert other.reference(1) == ["/d/a", 1, 2]
 
 
 @pytest.mark.parametrize("compress", [False, True])

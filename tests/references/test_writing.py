@@ -2,9 +2,11 @@ import gzip
 import json
 import os
 
+import fsspec
 import originals
 import pytest
 import zstandard
+from fsspec.implementations.memory import MemoryFileSystem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,3 +108,27 @@ def test_relative_files_are_saved_resolved(tmp_path):
     refs.save(tmp_path / "r.json")
     assert dict(References.open(tmp_path / "r.json")) == dict(refs)
     assert refs["y"] == [str(tmp_path / "g.nc")]
+
+
+class Locked(MemoryFileSystem):
+    """A place in memory that asks for a key."""
+
+    protocol = "locked"
+    root_marker = "/"
+
+    def __init__(self, key=None, **options):
+        super().__init__(**options)
+        if key != "open sesame":
+            raise PermissionError("which key?")
+
+
+@pytest.mark.parametrize("form", ["json", "parquet", "generator"])
+def test_a_set_is_saved_with_the_options_of_its_place(form):
+    fsspec.register_implementation("locked", Locked, clobber=True)
+    options, target = (
+        {"key": "open sesame"},
+        f"locked://sets/{form}.{'parquet' if form == 'parquet' else 'json'}",
+    )
+    refs = References.open({"sst/.zarray": ZARRAY, "sst/0.0": ["/a.nc", 0, 4], "sst/0.1": ["/a.nc", 4, 4]})
+    refs.save(target, format=form, storage_options=options)
+    assert dict(References.open(target, storage_options=options)) == dict(refs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import scan_files as files
 
@@ -29,9 +30,20 @@ def test_files_that_are_gone_or_shorter_are_found(tmp_path, capsys):
     found = refs.verify()
     assert found
     assert all(f.file == str(file) and "the file at 6000" in f.problem for f in found)
+    assert all(ends_behind(refs, f, 6000) for f in found)
     file.unlink()
     assert main(["verify", str(tmp_path / "refs.json"), "--json"]) == 1
-    assert "No such file" in json.loads(capsys.readouterr().out)[0]["problem"]
+    problem = json.loads(capsys.readouterr().out)[0]["problem"]
+    assert problem.startswith("No such file"), "the file stands before it"
+
+
+def ends_behind(refs, finding, size):
+    """Whether the chunk that a finding names is the last of its array, and ends behind the file."""
+    name, end = re.match(r"chunk (\S+) ends at byte (\d+)", finding.problem).groups()
+    _, offset, length = refs[f"{finding.array}/{name}"]
+    spans = [value for key, value in refs.items() if key.startswith(f"{finding.array}/")]
+    ends = [sum(value[1:]) for value in spans if isinstance(value, list)]
+    return size < offset + length == int(end) == max(ends)
 
 
 def test_a_chunk_that_does_not_decode_is_found_by_reading(tmp_path):

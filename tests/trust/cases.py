@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ __all__ = [
     "Case",
     "Error",
     "Promise",
+    "bomb",
     "damaged",
     "either",
     "error",
@@ -106,6 +108,13 @@ def nothing(folder: Path) -> None:
 def write_json(path: Path, value: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value))
+
+
+def bomb(mbytes: int, fill: bytes = b"\0", start: bytes = b"", *, wbits: int = 31) -> bytes:
+    """So many MiB of one byte, deflated, behind something else: gzip, or with 15 bits zlib."""
+    packer = zlib.compressobj(1, zlib.DEFLATED, wbits)
+    parts = [packer.compress(start), *(packer.compress(fill * (1 << 20)) for _ in range(mbytes))]
+    return b"".join([*parts, packer.flush()])
 
 
 def damaged(good: bytes, seed: int, last: int | None = None) -> bytes:

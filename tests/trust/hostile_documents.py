@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import ARRAY, GOOD, VALUES, Case, Promise, error, reads, reads_damaged
+from cases import ARRAY, GOOD, VALUES, Case, Promise, bomb, error, reads, reads_damaged
 
 import zaro
 
@@ -398,7 +398,7 @@ def template(name: str, url: str, templates: Any, promise: Promise, **more: Any)
 
 
 TEMPLATE = "TemplateError"
-bomb = {f"t{k}": f"{{{{t{k + 1}}}}}{{{{t{k + 1}}}}}" for k in range(40)} | {"t40": "x" * 100}
+doubling = {f"t{k}": f"{{{{t{k + 1}}}}}{{{{t{k + 1}}}}}" for k in range(40)} | {"t40": "x" * 100}
 template("that needs itself", "{{a}}", {"a": "{{a}}"}, error(TEMPLATE, "refs.json", "a"))
 template(
     "that needs itself in a ring",
@@ -406,12 +406,14 @@ template(
     {"a": "{{b}}", "b": "{{c}}", "c": "{{a}}"},
     error(TEMPLATE, "refs.json"),
 )
-template("that doubles forty times", "{{t0}}", bomb, error(TEMPLATE, "refs.json"))
-template("that doubles a long text", "{{t25}}", {**bomb, "t40": "x" * 10**6}, error(TEMPLATE, "refs.json"))
+template("that doubles forty times", "{{t0}}", doubling, error(TEMPLATE, "refs.json"))
+template(
+    "that doubles a long text", "{{t25}}", {**doubling, "t40": "x" * 10**6}, error(TEMPLATE, "refs.json")
+)
 template(
     "that doubles a long text as often as is allowed",
     "{{t30}}",
-    {**bomb, "t40": "x" * 10**6},
+    {**doubling, "t40": "x" * 10**6},
     error("ZaroError", "refs.json"),
 )
 template("of half a character", "{{a}}", {"a": "d\ud800.bin"}, error("StoreError", "half of a character"))
@@ -589,21 +591,21 @@ case(
 )
 case(
     "in gzip of very much of spaces",
-    lambda: _bomb(b" "),
+    lambda: bomb(192, b" "),
     error("ZaroError", "refs.json.gz"),
     ending=".json.gz",
     seconds=20,
 )
 case(
     "in gzip of very much of one text",
-    lambda: _bomb(b"a", b'{"version":1,"refs":{"x/0":"'),
+    lambda: bomb(192, b"a", b'{"version":1,"refs":{"x/0":"'),
     error("ZaroError", "refs.json.gz"),
     ending=".json.gz",
     seconds=20,
 )
 case(
     "in gzip of very much of braces",
-    lambda: _bomb(b"["),
+    lambda: bomb(192, b"["),
     error("ZaroError", "refs.json.gz"),
     ending=".json.gz",
 )
@@ -614,14 +616,6 @@ case(
     ending=".json.zst",
     seconds=20,
 )
-
-
-def _bomb(fill: bytes, start: bytes = b"") -> bytes:
-    import zlib
-
-    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
-    parts = [packer.compress(start)] + [packer.compress(fill * (1 << 20)) for _ in range(192)]
-    return b"".join([*parts, packer.flush()])
 
 
 def _zstd_bomb() -> bytes:

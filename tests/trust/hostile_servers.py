@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import http_server
-from cases import ARRAY, GOOD, VALUES, Case, Promise, either, error, nothing, same, write_json
+from cases import ARRAY, GOOD, VALUES, Case, Promise, bomb, either, error, nothing, same, write_json
 from material import s3_options
 
 import zaro
@@ -30,17 +29,12 @@ FAULTS: dict[str, tuple[Callable[[str], bool], http_server.Fault, int]] = {}
 
 
 @functools.cache
-def _packed(nbytes: int) -> bytes:
-    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
-    return b"".join(packer.compress(bytes(1 << 20)) for _ in range(nbytes >> 20)) + packer.flush()
-
-
 class Handler(http_server.Handler):
     """More ways to misbehave."""
 
     def send_bomb(self, path: str, nbytes: int, body: bool) -> None:
         """A body that says it is compressed, and unpacks to very much."""
-        packed = _packed(nbytes)
+        packed = bomb(nbytes >> 20)
         self.head(200, len(packed), Content_Encoding="gzip")
         self.wfile.write(packed)
 

@@ -92,7 +92,8 @@ def _scan(options: Options) -> int:
             storage_options=options.storage_options,
         )
     for url, reason in failures.items():
-        print(f"zaro: {shown(reason if url in reason else f'{url}: {reason}')}", file=sys.stderr)
+        named = url in reason or os.path.abspath(url) in reason
+        print(f"zaro: {shown(reason if named else f'{url}: {reason}')}", file=sys.stderr)
     if failures:
         print(f"zaro: {len(failures)} of {len(urls)} files failed", file=sys.stderr)
     return 1 if failures else 0

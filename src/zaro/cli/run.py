@@ -20,6 +20,7 @@ _COMMANDS = (*nodes.COMMANDS, *making.COMMANDS, *sets.COMMANDS, *trying.COMMANDS
 def _parser() -> Parser:
     parser = Parser(prog="zaro", description="Reads Zarr stores and reference sets.")
     parser.set_defaults(run=None)
+    parser.add_argument("--version", action="version", version=f"zaro {zaro.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in _COMMANDS:
         sub = commands.add_parser(

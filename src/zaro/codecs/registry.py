@@ -63,9 +63,7 @@ def providers() -> dict[str, str]:
     table = {
         codec: _kernel(step) or _package(_FALLBACKS.get(codec, "numcodecs")) for codec, step in _STEPS.items()
     }
-    table |= dict.fromkeys(
-        ("bytes", "transpose", "quantize", "bitround", "sharding_indexed", "scale_offset"), "zaro"
-    )
+    table |= dict.fromkeys(_OURS, "zaro")
     table |= {"bz2": _package("python"), "lzma": _package("python"), "json2": _package("python")}
     table |= dict.fromkeys(_NUMCODECS, _package("numcodecs"))
     table |= {codec: _package(package) for codec, package in PACKAGES.items() if codec not in table}

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zaro.fsspec.documents import as_bytes
-from zaro.references.table import ABSENT, INLINE, WHOLE, Ids, Located, Table
+from zaro.references.table import ABSENT, INLINE, WHOLE, Ids, Located, OneByOne, Table
 
 __all__ = ["ChangedTable", "overlaid"]
 
 
 @dataclass(slots=True, eq=False)
-class ChangedTable:
+class ChangedTable(OneByOne):
     """A table and what was changed in it: the new reference by chunk id, None for one that was deleted."""
 
     written: Table

@@ -14,9 +14,9 @@ from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-
 
 from zaro.options import Options
 from zaro.references import json
-from zaro.references.contents import Reference
 from zaro.references.layout import is_metadata
 from zaro.references.set import References
+from zaro.references.table import Reference
 
 try:
     from ujson import dumps as _dumps  # what fsspec spells objects with, where it is installed

@@ -20,7 +20,7 @@ from zaro.fsspec.keys import Keys, entry_of, size_of
 from zaro.fsspec.lazy import LazyReferenceMapper
 from zaro.fsspec.reading import Reading, Wanted
 from zaro.fsspec.spans import Answer, Merged, Span, fetch, fetch_async
-from zaro.fsspec.targets import FileSystems, make_filesystems
+from zaro.fsspec.targets import FileSystems, make_filesystems, unwrapped
 
 __all__ = ["ReferenceFile", "ReferenceFileSystem", "install"]
 
@@ -253,8 +253,7 @@ class ReferenceFileSystem(AsyncFileSystem):  # type: ignore[misc]
             size = block_size or "default"
             return ReferenceFile(self, path, mode, block_size=size, cache_options=cache_options, **kwargs)
         fs, target = self.fss.of(part.url)
-        inner = getattr(fs, "sync_fs", fs)
-        return inner._open(target, mode, block_size=block_size, cache_options=cache_options, **kwargs)
+        return unwrapped(fs)._open(target, mode, block_size=block_size, cache_options=cache_options, **kwargs)
 
     def get_file(self, rpath: str, lpath: Any, callback: Any = DEFAULT_CALLBACK, **kwargs: Any) -> None:
         """Copy a value to a local file, or to an open one."""
@@ -371,7 +370,7 @@ class ReferenceFileSystem(AsyncFileSystem):  # type: ignore[misc]
         found, span = self._info_here(path)
         if span is not None:
             fs, target = self.fss.of(span.url)
-            found["size"] = getattr(fs, "sync_fs", fs).size(target)
+            found["size"] = unwrapped(fs).size(target)
         return found
 
     async def _info(self, path: str, **kwargs: Any) -> dict[str, Any]:

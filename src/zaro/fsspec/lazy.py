@@ -15,7 +15,7 @@ from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-
 
 from zaro.fsspec.changes import ChangedTable
 from zaro.fsspec.documents import as_bytes, dumps
-from zaro.references.contents import Contents, reference_at
+from zaro.references.contents import Contents
 from zaro.references.layout import ChunkLayout, is_metadata, layout_of, split_key
 from zaro.references.listing import Entry, Listing
 from zaro.references.parquet import HEADER, read_folder
@@ -444,7 +444,7 @@ class _Opened:
             table.changes = {k: value for k, value in old.changes.items() if k < layout.nchunks}
             return
         listed = old.listed().tolist()
-        moved = {layout.id(before.name(chunk)): reference_at(old, chunk) for chunk in listed}
+        moved = {layout.id(before.name(chunk)): old.reference(chunk) for chunk in listed}
         table.changes = dict.fromkeys((k for k in listed if k < layout.nchunks), None)
         table.changes |= {chunk: value for chunk, value in moved.items() if chunk is not None}
 

@@ -12,6 +12,7 @@ from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper  # type: 
 from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
 
 from zaro.errors import StoreError
+from zaro.fsspec.targets import unwrapped
 from zaro.stores.local import read_span
 
 __all__ = ["Answer", "Merged", "Span", "fetch", "fetch_async", "merge", "narrow"]
@@ -145,7 +146,7 @@ def _joined(last: Span, span: Span, max_gap: int, max_block: int) -> Span | None
 
 def fetch(fs: Any, merged: Merged) -> list[Answer]:
     """Fetch requests from a file system; what goes wrong stands in the place of its answer."""
-    inner = fs.sync_fs if isinstance(fs, AsyncFileSystemWrapper) else fs
+    inner = unwrapped(fs)
     if _is_local(inner):
         return _fetch_local(inner, merged)
     return list(inner.cat_ranges(*_columns(merged), on_error="return"))

@@ -15,7 +15,7 @@ from zaro.options import Options
 from zaro.references.files import folder_of, is_relative, places
 from zaro.stores.trust import check_target, protocol_of
 
-__all__ = ["FileSystems", "make_filesystems"]
+__all__ = ["FileSystems", "make_filesystems", "unwrapped"]
 
 _HERE = ("file", "local", "memory")
 """Protocols of documents that this machine wrote."""
@@ -87,7 +87,7 @@ class FileSystems(dict[str | None, Any]):
 
     def _inner(self, protocol: str | None) -> Any:
         fs = self.get(protocol)
-        return getattr(fs, "sync_fs", fs)
+        return unwrapped(fs)
 
     def _resolved(self, url: str) -> str:
         """A relative path as a file beside the document or, failing that, below the working directory."""
@@ -119,6 +119,11 @@ def wrapped(fs: Any, asynchronous: bool) -> Any:
     if bool(asynchronous) != bool(fs.asynchronous):
         raise ValueError("Reference-FS's target filesystem must have same value of asynchronous")
     return fs
+
+
+def unwrapped(fs: Any) -> Any:
+    """Return the file system that blocks, if another one makes it look as if it could be awaited."""
+    return fs.sync_fs if isinstance(fs, AsyncFileSystemWrapper) else fs
 
 
 def make_filesystems(

@@ -11,15 +11,22 @@ import numpy as np
 
 from zaro.openings import crc_of
 from zaro.references.layout import ChunkLayout, array_layouts, split_key
-from zaro.references.table import ABSENT, INLINE, WHOLE, DenseTable, EmptyTable, Ids, SparseTable, Table
+from zaro.references.table import (
+    ABSENT,
+    INLINE,
+    WHOLE,
+    DenseTable,
+    EmptyTable,
+    Ids,
+    Reference,
+    SparseTable,
+    Table,
+)
 
 if TYPE_CHECKING:
     from zaro.references.fingerprint import Fingerprints
 
-__all__ = ["Contents", "Reference", "Rows", "digest", "make_table", "reference_at", "table_of"]
-
-Reference = list[str | int] | bytes
-"""One reference as the mapping shows it: `[url, offset, length]`, `[url]` or the bytes themselves."""
+__all__ = ["Contents", "Rows", "digest", "make_table", "table_of"]
 
 DENSE_SHARE = 8  # a dense table where at least one chunk in so many exists
 
@@ -69,7 +76,7 @@ class Contents:
         if path in self.layouts:
             table, old = self.tables[path], self.layouts[path]
             for chunk in table.listed().tolist():
-                named[old.name(chunk)] = reference_at(table, chunk) or b""
+                named[old.name(chunk)] = table.reference(chunk) or b""
         found = {layout.id(name): reference for name, reference in named.items()}
         return table_of(layout.nchunks, {chunk: value for chunk, value in found.items() if chunk is not None})
 
@@ -151,19 +158,3 @@ def digest(contents: Contents) -> str:
     )
     written = pickle.dumps(rest, protocol=5, buffer_callback=columns.append)
     return crc_of([written, *(column.raw() for column in columns)])
-
-
-def reference_at(table: Table, chunk: int) -> Reference | None:
-    """Find one chunk; None where it is absent."""
-    own = getattr(table, "reference", None)
-    if own is not None:
-        reference: Reference | None = own(chunk)
-        return reference
-    found = table.locate(np.array([chunk], np.int64))
-    file_id, offset, length = int(found.file_id[0]), int(found.offset[0]), int(found.length[0])
-    if file_id == ABSENT:
-        return None
-    if file_id == INLINE:
-        return bytes(found.inline[offset : offset + length])
-    url = found.files[file_id]
-    return [url] if length == WHOLE else [url, offset, length]

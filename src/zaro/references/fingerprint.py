@@ -18,6 +18,7 @@ from zaro.references.columns import name_of
 from zaro.references.files import FileTable
 from zaro.stores import loop
 from zaro.stores.base import Place
+from zaro.stores.filesystems import info
 from zaro.stores.targets import Targets
 
 if TYPE_CHECKING:
@@ -142,31 +143,19 @@ async def _ask_all(places: list[Place], timeout: float) -> list[Fingerprint | Ex
     async def one(place: Place) -> Fingerprint | Exception:
         async with gate:
             try:
-                return _told(await asyncio.wait_for(_info(place), timeout))
+                return _told(await asyncio.wait_for(info(place), timeout))
             except Exception as err:  # whatever a file system of others raises
                 return err
 
     return list(await asyncio.gather(*map(one, places)))
 
 
-async def _info(place: Place) -> Mapping[str, Any]:
-    """What a file system tells of a file."""
-    from zaro.stores.filesystems import in_thread
-
-    fs = place.fs
-    if fs.async_impl and getattr(fs, "asynchronous", False):
-        found: Mapping[str, Any] = await fs._info(place.path)
-    else:
-        found = await in_thread(fs.info, place.path)
-    return found
-
-
-def _told(info: Mapping[str, Any]) -> Fingerprint:
+def _told(facts: Mapping[str, Any]) -> Fingerprint:
     """Fingerprint in what a file system tells: each names things in its own way."""
-    size = info.get("size")
-    tag = next((info[name] for name in ("ETag", "etag", "md5Hash") if info.get(name)), None)
+    size = facts.get("size")
+    tag = next((facts[name] for name in ("ETag", "etag", "md5Hash") if facts.get(name)), None)
     times = ("LastModified", "last_modified", "mtime", "updated")
-    changed: Any = next((info[name] for name in times if info.get(name)), None)
+    changed: Any = next((facts[name] for name in times if facts.get(name)), None)
     if hasattr(changed, "timestamp"):
         changed = int(changed.timestamp()) * 10**9
     elif isinstance(changed, float):

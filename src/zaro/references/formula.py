@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from zaro._core.grid import unravel
 from zaro._core.key import KeyIndex
 from zaro.references import expression as ex
-from zaro.references.contents import Contents, Reference, Rows, make_table
+from zaro.references.contents import Contents, Rows, make_table
 from zaro.references.files import Files, FileTable
 from zaro.references.layout import ChunkLayout
 from zaro.references.lookup import array_keys
 from zaro.references.overlay import overlay
 from zaro.references.standard import Chunks, Dimension, StandardGenerator, size_of
-from zaro.references.table import ABSENT, WHOLE, Ids, Located, Table
+from zaro.references.table import ABSENT, WHOLE, Ids, Located, OneByOne, Reference, Table
 from zaro.references.template import Value
 
 __all__ = ["FormulaTable", "expand"]
@@ -206,7 +206,7 @@ def _linear(plan: Plan) -> tuple[Inverse | int, ...] | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FormulaTable:
+class FormulaTable(OneByOne):
     """The chunks of a standard generator, computed when they are asked for."""
 
     plan: Plan

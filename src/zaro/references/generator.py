@@ -19,45 +19,15 @@ from zaro._core.generator import Index
 from zaro._core.grid import ravel
 from zaro.errors import GeneratorError, ReferenceSetError
 from zaro.references import lists
-from zaro.references.contents import Reference
 from zaro.references.files import FileTable
 from zaro.references.layout import ChunkLayout, array_layouts
 from zaro.references.lists import Field, Flags
-from zaro.references.table import Ids, Located
+from zaro.references.table import Ids, Located, OneByOne, Reference
 
-__all__ = ["Explanation", "Generator", "GeneratorTable", "is_custom", "parse", "read"]
+__all__ = ["Generator", "GeneratorTable", "is_custom", "parse", "read"]
 
 MAX_RANK = 32
 _NONE = np.empty(0, np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Why a chunk lies where it lies.
-
-    Attributes
-    ----------
-    generator : int
-        Number of its generator in the document, from 0.
-    index : int
-        Flat index of the chunk in that generator.
-    gap : int
-        Bytes between the end of the chunk before it and its own begin; negative for a step back.
-    unique, absent : bool
-        Whether its length is an exception; whether there is no such chunk.
-    """
-
-    generator: int
-    index: int
-    gap: int
-    unique: bool
-    absent: bool
-
-    def __str__(self) -> str:
-        if self.absent:
-            return f"skipped by generator {self.generator}"
-        gap = f", gap before it {self.gap}" if self.gap else ""
-        return f"from generator {self.generator}{gap}{', its length an exception' if self.unique else ''}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +93,7 @@ class Generator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GeneratorTable:
+class GeneratorTable(OneByOne):
     """The chunks of one variable of a generator: minimal unpack."""
 
     generator: Generator
@@ -161,12 +131,14 @@ class GeneratorTable:
         """Share of regular chunks in the generator that this variable shares."""
         return self.generator.gfactor
 
-    def explain(self, chunk: int) -> Explanation:
+    def explain(self, chunk: int) -> str:
         """Say from which generator a chunk comes, and which exceptions make it."""
         generator = self.generator
-        flat = generator.flat(self.variable, chunk)
-        gap, unique, absent = generator.index.describe(flat)
-        return Explanation(generator.number, flat, gap, unique, absent)
+        gap, unique, absent = generator.index.describe(generator.flat(self.variable, chunk))
+        if absent:
+            return f"skipped by generator {generator.number}"
+        before = f", gap before it {gap}" if gap else ""
+        return f"from generator {generator.number}{before}{', a length of its own' if unique else ''}"
 
 
 # ---- from the document -------------------------------------------------------------------------

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from zaro.references.contents import Contents, Reference
+from zaro.references.contents import Contents
 from zaro.references.layout import split_key
 from zaro.references.lookup import array_keys, id_batches
-from zaro.references.table import WHOLE
+from zaro.references.table import WHOLE, Reference
 
 __all__ = ["Entry", "Listing", "size_of"]
 

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from zaro._core.key import ArrayKeys, Columns, KeyIndex, Source
-from zaro.references.contents import Contents, Reference, reference_at
-from zaro.references.generator import Explanation, GeneratorTable
+from zaro._core.key import ArrayKeys, KeyIndex
+from zaro.references.contents import Contents
 from zaro.references.layout import METADATA_NAMES, ChunkLayout, split_key
-from zaro.references.overlay import OverlayTable
-from zaro.references.table import INLINE, WHOLE, DenseTable, Located, SparseTable, Table
+from zaro.references.table import INLINE, WHOLE, Located, Reference, Table
 
 __all__ = ["array_keys", "explain", "id_batches", "key_index", "listed_keys", "references_of"]
 
@@ -25,22 +23,13 @@ def array_keys(path: str, layout: ChunkLayout) -> ArrayKeys:
     return ArrayKeys(path, grid, prefixed=encoding.name == "default", separator=encoding.separator)
 
 
-def _columns(keys: ArrayKeys, table: DenseTable | SparseTable) -> Columns:
-    ids = table.ids if isinstance(table, SparseTable) else None
-    return Columns(keys, table.file_id, table.offset, table.length, table.files, table.inline, ids)
-
-
 def key_index(contents: Contents) -> KeyIndex:
     """Make the look-up of a set: a key costs a microsecond where the table lies in memory."""
     arrays = {path: array_keys(path, layout) for path, layout in contents.layouts.items()}
     tables = contents.tables
-    columns: dict[str, Source] = {}
-    for path, table in tables.items():
-        if isinstance(table, DenseTable | SparseTable):
-            columns[path] = _columns(arrays[path], table)
-        elif (pages := getattr(table, "pages", None)) is not None:  # as much of it as is in memory
-            columns[path] = pages
-    return KeyIndex(arrays, columns, lambda path, chunk: reference_at(tables[path], chunk))
+    sources = {path: table.source(arrays[path]) for path, table in tables.items()}
+    known = {path: source for path, source in sources.items() if source is not None}
+    return KeyIndex(arrays, known, lambda path, chunk: tables[path].reference(chunk))
 
 
 def id_batches(table: Table) -> Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]:
@@ -91,10 +80,10 @@ def explain(contents: Contents, key: str) -> str:
     path, chunk = place
     what = f"chunk {key[len(path) :].lstrip('/')} of {path or 'the root array'}"
     table = contents.tables[path]
-    found = reference_at(table, chunk)
-    if found is None:
-        return f"{what}: absent, it reads as the fill value" + _why(table, chunk)
-    return f"{what}: {_spell(found)}" + _why(table, chunk)
+    found = table.reference(chunk)
+    where = "absent, it reads as the fill value" if found is None else _spell(found)
+    how = table.explain(chunk)
+    return f"{what}: {where}, {how}" if how else f"{what}: {where}"
 
 
 def _spell(reference: Reference) -> str:
@@ -103,16 +92,6 @@ def _spell(reference: Reference) -> str:
     if len(reference) == 1:
         return f"the whole of {reference[0]}"
     return f"bytes {reference[1]}+{reference[2]} of {reference[0]}"
-
-
-def _why(table: Table, chunk: int) -> str:
-    """Add what the table knows of how the chunk came there."""
-    found = table.explain(chunk) if isinstance(table, GeneratorTable | OverlayTable) else None
-    if not isinstance(found, Explanation):
-        return ""
-    gap = f", gap before it {found.gap}" if found.gap else ""
-    unique = ", a length of its own" if found.unique else ""
-    return f", from generator {found.generator}{gap}{unique}"
 
 
 def _near(contents: Contents, key: str) -> str:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zaro.references.files import JoinedFiles
-from zaro.references.table import ABSENT, INLINE, EmptyTable, Located, Table
+from zaro.references.table import ABSENT, INLINE, EmptyTable, Located, OneByOne, Table
 
 __all__ = ["OverlayTable", "overlay"]
 
 
 @dataclass(slots=True, eq=False)
-class OverlayTable:
+class OverlayTable(OneByOne):
     """Two tables of one array."""
 
     lower: Table
@@ -56,10 +56,10 @@ class OverlayTable:
         """Ids of the chunks that exist in either, ascending."""
         return np.union1d(self.lower.listed(), self.upper.listed())
 
-    def explain(self, chunk: int) -> object:
-        """What the table that counts knows of a chunk."""
+    def explain(self, chunk: int) -> str:
+        """Say what the table that counts knows of a chunk."""
         found = self.upper.locate(np.array([chunk], np.int64)).file_id[0] != ABSENT
-        return getattr(self.upper if found else self.lower, "explain", lambda chunk: None)(chunk)
+        return (self.upper if found else self.lower).explain(chunk)
 
 
 def overlay(lower: Table, upper: Table) -> Table:

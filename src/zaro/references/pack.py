@@ -26,10 +26,10 @@ from zaro._core.grid import unravel
 from zaro.errors import ReferenceSetError
 from zaro.references import lists
 from zaro.references.columns import contents_of, name_of, target_folder, used_files
-from zaro.references.contents import Contents, Reference
+from zaro.references.contents import Contents
 from zaro.references.fingerprint import MEMBER
 from zaro.references.layout import ChunkLayout, join_path
-from zaro.references.table import INLINE, WHOLE, EmptyTable, Ids, Located, SparseTable, Table
+from zaro.references.table import INLINE, WHOLE, EmptyTable, Ids, Located, Reference, SparseTable, Table
 from zaro.references.writing import Progress, atomic, compressed, spelled
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from zaro._core.key import ArrayKeys, Columns, Pages
-from zaro.references.contents import Reference
+from zaro._core.key import ArrayKeys, Columns, Pages, Source
 from zaro.references.files import FileTable
 from zaro.references.parquet_set import ParquetSet, Piece
-from zaro.references.table import ABSENT, INLINE, WHOLE, EmptyTable, Ids, Located
+from zaro.references.table import ABSENT, INLINE, EmptyTable, Ids, Located, OneByOne, Reference
 
 __all__ = ["ParquetTable"]
 
@@ -21,18 +20,17 @@ LOADERS = 4  # partitions that are fetched at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ParquetTable:
+class ParquetTable(OneByOne):
     """The chunks of one array of a folder of partitions."""
 
     shared: ParquetSet
     path: str
     nchunks: int
-    pages: Pages = field(init=False)
-    """The partitions that are in memory, for look-ups of single chunks."""
+    _pages: Pages = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         near = self.shared.cache.near.setdefault(self.path, {})
-        object.__setattr__(self, "pages", Pages(self.shared.record_size, near, self._far))
+        object.__setattr__(self, "_pages", Pages(self.shared.record_size, near, self._far))
 
     def locate(self, ids: NDArray[np.int64]) -> Located:
         """Find many chunks at once; fetches the partitions that are not in memory, several at a time."""
@@ -59,8 +57,12 @@ class ParquetTable:
         return Located(*columns, self.shared.files, piece.inline)
 
     def reference(self, chunk: int) -> Reference | None:
-        """Find one chunk: `[url, offset, length]`, `[url]` or its bytes; None where it is absent."""
-        return self.pages.at(chunk)
+        """Find one chunk; None where it is absent."""
+        return self._pages.at(chunk)
+
+    def source(self, keys: ArrayKeys) -> Source:
+        """Give the partitions that are in memory, and a way to the others."""
+        return self._pages
 
     def _far(self, chunk: int) -> Reference | None:
         """Find one chunk of a partition that is not near, and bring it near."""
@@ -74,12 +76,7 @@ class ParquetTable:
                 keys, piece.file_id, piece.offset, piece.length, self.shared.files, piece.inline
             )
             self.shared.cache.bring_near(self.path, record, columns)
-        file_id, offset, length = int(at.file_id[0]), int(at.offset[0]), int(at.length[0])
-        if file_id == INLINE:
-            return bytes(at.inline[offset : offset + length])
-        if file_id == ABSENT:
-            return None
-        return [at.files[file_id]] if length == WHOLE else [at.files[file_id], offset, length]
+        return at.reference(0)
 
     def listed(self) -> NDArray[np.int64]:
         """Ids of the chunks that exist, ascending; reads every partition."""

@@ -25,7 +25,7 @@ from zaro.references.contents import Contents
 from zaro.references.files import is_local, local_path
 from zaro.references.parquet import EXTRA, HEADER
 from zaro.references.parquet_set import partition_key
-from zaro.references.partition import BASE64
+from zaro.references.partition import BASE64, need_pyarrow
 from zaro.references.table import INLINE, WHOLE, Located
 from zaro.references.writing import Progress, atomic
 
@@ -200,6 +200,7 @@ def encode_partition(
 def _encode(
     at: Located, rows: int, compression: str, folder: str | None, document: str, key: str
 ) -> memoryview:
+    need_pyarrow(document)
     import pyarrow as pa
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zaro import config
-from zaro.errors import ReferenceSetError
+from zaro.errors import ReferenceSetError, UnsupportedError
 from zaro.references.pages import sizes_of_group
 from zaro.references.table import ABSENT, INLINE, WHOLE, Ids
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-__all__ = ["BASE64", "OpenPartition", "Partition", "open_partition", "read_rows"]
+__all__ = ["BASE64", "OpenPartition", "Partition", "need_pyarrow", "open_partition", "read_rows"]
 
 _ROWS_AT_LEAST = 1 << 18  # so many are read in one go, needed or not
 COLUMNS = ("path", "offset", "size", "raw")
@@ -79,6 +79,20 @@ class OpenPartition:
         return self.file.metadata
 
 
+def need_pyarrow(document: str) -> None:
+    """Say what to install where pyarrow is missing.
+
+    Raises
+    ------
+    UnsupportedError
+        It cannot be imported.
+    """
+    try:
+        import pyarrow.parquet  # noqa: F401 - only whether it is there
+    except ImportError as err:
+        raise UnsupportedError(document, "", f"needs pyarrow: pip install 'zaro[parquet]' ({err})") from err
+
+
 def open_partition(data: Any, document: str, key: str, need: int, most: int) -> OpenPartition:
     """Open the bytes of a partition, and check that it is one.
 
@@ -94,7 +108,10 @@ def open_partition(data: Any, document: str, key: str, need: int, most: int) -> 
     ------
     ReferenceSetError
         It is no Parquet file, has none of the columns, or another number of rows.
+    UnsupportedError
+        There is no pyarrow to read it with.
     """
+    need_pyarrow(document)
     import pyarrow as pa
     import pyarrow.parquet as pq
 

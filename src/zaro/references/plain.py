@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from zaro._core.key import ArrayKeys
 from zaro.metadata.keys import KeyEncoding
-from zaro.references.table import WHOLE, Located
+from zaro.references.table import WHOLE, Located, OneByOne
 from zaro.stores.base import Store
 
 __all__ = ["KeyTable"]
@@ -39,7 +39,7 @@ class _Keys(Sequence[str]):
 
 
 @dataclass(slots=True, eq=False)
-class KeyTable:
+class KeyTable(OneByOne):
     """Chunks by key below `prefix` of a store. Which exist is known only to the store."""
 
     store: Store

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from zaro._core import scan
 from zaro.errors import ReferenceSetError, StoreError
-from zaro.references.contents import DENSE_SHARE, Contents, Reference, Rows, make_table
+from zaro.references.contents import DENSE_SHARE, Contents, Rows, make_table
 from zaro.references.files import FileTable, PackedFiles, file_table
 from zaro.references.layout import ChunkLayout, array_layouts, layout_of, split_key
-from zaro.references.table import ABSENT, INLINE, WHOLE, DenseTable, Table
+from zaro.references.table import ABSENT, INLINE, WHOLE, DenseTable, Reference, Table
 
 __all__ = ["Scanned", "Source", "scan_document"]
 

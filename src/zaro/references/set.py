@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 from zaro._core.key import KeyIndex
 from zaro.openings import Openings, state_of
 from zaro.options import Options
-from zaro.references.contents import Contents, Reference, digest
+from zaro.references.contents import Contents, digest
 from zaro.references.files import folder_of, is_local, local_path
 from zaro.references.layout import ChunkLayout
 from zaro.references.lookup import explain, key_index, listed_keys, references_of
-from zaro.references.table import Located, Table
+from zaro.references.table import Located, Reference, Table
 
 if TYPE_CHECKING:
     from zaro.references.stats import ArrayStats

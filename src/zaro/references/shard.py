@@ -22,7 +22,7 @@ from zaro.errors import ChunkError, CorruptChunkError, MetadataError, StoreError
 from zaro.metadata import ArrayMetadata, codec_list
 from zaro.metadata.documents import Document
 from zaro.metadata.grid import Runs
-from zaro.references.table import ABSENT, INLINE, WHOLE, Located, Table
+from zaro.references.table import ABSENT, INLINE, WHOLE, Located, OneByOne, Table
 from zaro.stores.base import Bytes, cut
 
 __all__ = ["ShardTable", "SpanReader", "open_shards"]
@@ -43,7 +43,7 @@ class SpanReader(Protocol):
 
 
 @dataclass(eq=False)
-class ShardTable:
+class ShardTable(OneByOne):
     """Chunks inside shards. Ids count the inner chunks in C order over the whole array.
 
     Parameters

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro._core.key import ArrayKeys, Columns, Source
 from zaro.stores.base import Store
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "EmptyTable",
     "Ids",
     "Located",
+    "OneByOne",
+    "Reference",
     "SparseTable",
     "Table",
     "batches",
@@ -30,6 +33,8 @@ __all__ = [
 
 Ids = NDArray[np.int64]
 """A column of chunk ids, offsets or lengths."""
+Reference = list[str | int] | bytes
+"""One reference as a mapping shows it: `[url, offset, length]`, `[url]` or the bytes themselves."""
 ABSENT = -1
 """File id of a chunk that the set does not list: it reads as the fill value."""
 INLINE = -2
@@ -64,6 +69,16 @@ class Located:
     inline: bytes | bytearray | memoryview | NDArray[np.uint8] = b""
     store: Store | None = None
 
+    def reference(self, k: int) -> Reference | None:
+        """Give the k-th of the chunks by itself; None where it is absent."""
+        file_id, offset, length = int(self.file_id[k]), int(self.offset[k]), int(self.length[k])
+        if file_id == ABSENT:
+            return None
+        if file_id == INLINE:
+            return bytes(self.inline[offset : offset + length])
+        url = self.files[file_id]
+        return [url] if length == WHOLE else [url, offset, length]
+
 
 class Table(Protocol):
     """Where the chunks of one array lie. Ids count chunks from 0 in C order of the chunk grid."""
@@ -81,9 +96,39 @@ class Table(Protocol):
         """Ids of the chunks that exist, ascending."""
         ...
 
+    def reference(self, chunk: int) -> Reference | None:
+        """Find one chunk; None where it is absent."""
+        ...
+
+    def source(self, keys: ArrayKeys) -> Source | None:
+        """Give what the kernel finds the chunks of these keys in; None where `reference` must be asked."""
+        ...
+
+    def explain(self, chunk: int) -> str:
+        """Say how a chunk came where it lies; nothing where the set names each chunk."""
+        ...
+
+
+class OneByOne:
+    """What a table answers for single chunks, unless it knows better."""
+
+    __slots__ = ()
+
+    def reference(self: Table, chunk: int) -> Reference | None:
+        """Find one chunk; None where it is absent."""
+        return self.locate(np.array([chunk], np.int64)).reference(0)
+
+    def source(self, keys: ArrayKeys) -> Source | None:
+        """None: there is nothing that the kernel could look at."""
+        return None
+
+    def explain(self, chunk: int) -> str:
+        """Nothing: the set names each chunk."""
+        return ""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DenseTable:
+class DenseTable(OneByOne):
     """A row for every chunk of the grid: 20 bytes each, and found by its id alone."""
 
     file_id: NDArray[np.int32]
@@ -105,9 +150,13 @@ class DenseTable:
         """Ids of the chunks that exist, ascending."""
         return np.flatnonzero(self.file_id != ABSENT).astype(np.int64, copy=False)
 
+    def source(self, keys: ArrayKeys) -> Source:
+        """Give the columns."""
+        return Columns(keys, self.file_id, self.offset, self.length, self.files, self.inline)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SparseTable:
+class SparseTable(OneByOne):
     """A row for every chunk that exists, by ascending id: for grids that are mostly absent."""
 
     nchunks: int
@@ -134,9 +183,13 @@ class SparseTable:
         ids: Ids = self.ids[self.file_id != ABSENT]
         return ids
 
+    def source(self, keys: ArrayKeys) -> Source:
+        """Give the columns."""
+        return Columns(keys, self.file_id, self.offset, self.length, self.files, self.inline, self.ids)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EmptyTable:
+class EmptyTable(OneByOne):
     """No chunk exists."""
 
     nchunks: int

@@ -18,12 +18,12 @@ from zaro._core import spell
 from zaro.errors import StoreError, ZaroError
 from zaro.references.aside import aside_of, hold, sweep
 from zaro.references.columns import contents_of, name_of, target_folder
-from zaro.references.contents import Contents, Reference
+from zaro.references.contents import Contents
 from zaro.references.files import is_local, local_path
 from zaro.references.fingerprint import MEMBER
 from zaro.references.layout import ChunkLayout, join_path
 from zaro.references.lookup import array_keys
-from zaro.references.table import INLINE, Ids, Located, batches
+from zaro.references.table import INLINE, Ids, Located, Reference, batches
 
 if TYPE_CHECKING:
     from zaro.references.set import References

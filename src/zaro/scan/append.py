@@ -20,7 +20,7 @@ from zaro.references.overlay import OverlayTable
 from zaro.references.parquet_table import ParquetTable
 from zaro.references.parquet_writer import RECORD_SIZE, extend
 from zaro.references.set import References, format_of
-from zaro.references.table import DenseTable, EmptyTable, Located, SparseTable, Table
+from zaro.references.table import DenseTable, EmptyTable, Located, OneByOne, SparseTable, Table
 from zaro.scan.combine import check_same, check_variables, ordered, path_of
 from zaro.scan.coordinates import CoordinateSource, Places, places_along
 from zaro.scan.draft import Chunks, encode
@@ -300,7 +300,7 @@ def _lifted(member: Member, old: Member, dim: str) -> Member:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Longer:
+class _Longer(OneByOne):
     """A table with room behind it."""
 
     table: Table
@@ -321,6 +321,10 @@ class _Longer:
     def listed(self) -> NDArray[np.int64]:
         """Ids of the chunks that exist, ascending."""
         return self.table.listed()
+
+    def explain(self, chunk: int) -> str:
+        """Say what the table knows of a chunk."""
+        return self.table.explain(chunk) if chunk < self.table.nchunks else ""
 
 
 def _laid_over(old: Contents, new: Contents) -> Contents:

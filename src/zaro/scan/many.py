@@ -17,7 +17,8 @@ from typing import Any
 
 from zaro.errors import CombineError, StoreNotFoundError, ZaroError
 from zaro.references.files import FileTable, is_local, local_path
-from zaro.references.set import References
+from zaro.references.partition import need_pyarrow
+from zaro.references.set import References, format_of
 from zaro.scan.append import append
 from zaro.scan.combine import concat, merge
 from zaro.scan.open import scan
@@ -106,6 +107,8 @@ def scan_many(
     The set of each file is kept beside the target until the joined one is written, so that after an
     interruption only what is missing, or has changed, is scanned again; the result is the same.
     """
+    if format_of(target) == "parquet":
+        need_pyarrow(target)  # now, and not when all is scanned
     folder = _parts_folder(target)
     os.makedirs(folder, exist_ok=True)
     parts = {url: os.path.join(folder, _part_name(url, how)) for url in urls}

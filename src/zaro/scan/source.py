@@ -15,7 +15,7 @@ from zaro.references.files import is_local, local_path
 from zaro.stores import loop
 from zaro.stores.base import Bytes, Place
 from zaro.stores.fetch import read_all
-from zaro.stores.filesystems import in_thread, place_of, read_ends
+from zaro.stores.filesystems import info, place_of, read_ends
 from zaro.stores.remote import read_parts
 
 __all__ = ["RemoteFile", "Source", "open_source"]
@@ -253,12 +253,8 @@ async def _ends(place: Place, timeout: float) -> tuple[int, Bytes, Bytes]:
 
 
 async def _size_of(place: Place) -> int:
-    fs = place.fs
     try:
-        if fs.async_impl and getattr(fs, "asynchronous", False):
-            found = await fs._info(place.path)
-        else:
-            found = await in_thread(fs.info, place.path)
+        found = await info(place)
     except FileNotFoundError as err:
         raise StoreNotFoundError(place.url, "there is no such file") from err
     size = found.get("size")

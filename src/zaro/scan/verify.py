@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zaro.errors import ChunkError, MetadataError, StoreError, ZaroError
 from zaro.hierarchy import Array, open_node
@@ -81,26 +82,35 @@ def _told(what: str, recorded: object, now: object) -> str:
 
 
 def _spans(refs: References, path: str, sizes: dict[str, int | str]) -> Iterator[Finding]:
-    table = refs.contents.tables[path]
+    contents = refs.contents
+    table = contents.tables[path]
     ids = table.listed()
-    ends: dict[str, int] = {}
+    last: dict[str, tuple[int, int]] = {}  # where the last chunk in each file ends, and its id
     for start in range(0, len(ids), BLOCK):
-        at = table.locate(ids[start : start + BLOCK])
-        named = at.file_id >= 0
-        files, place = np.unique(at.file_id[named], return_inverse=True)
-        most = np.zeros(len(files), np.int64)
-        np.maximum.at(most, place, at.offset[named] + np.maximum(at.length[named], 0))
-        for file, end in zip(files.tolist(), most.tolist(), strict=True):
-            name = at.files[file]
-            ends[name] = max(ends.get(name, 0), end)
-    for name, end in ends.items():
+        block = ids[start : start + BLOCK]
+        at = table.locate(block)
+        end = at.offset + np.maximum(at.length, 0)
+        order = np.argsort(end, kind="stable")
+        for k, file in _last_of_each(at.file_id[order]):
+            row = order[k]
+            name, found = at.files[file], (int(end[row]), int(block[row]))
+            last[name] = max(last.get(name, found), found)
+    for name, (end_of_last, chunk) in last.items():
         size = sizes.get(name)
         if size is None:
             size = sizes[name] = _size(refs, name)
         if isinstance(size, str):
             yield Finding(path, name, size)
-        elif end > size:
-            yield Finding(path, name, f"chunks end at byte {end}, the file at {size}")
+        elif end_of_last > size:
+            key = contents.layouts[path].name(chunk)
+            yield Finding(path, name, f"chunk {key} ends at byte {end_of_last}, the file at {size}")
+
+
+def _last_of_each(file_ids: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+    """Where each file stands last, and its id; what is in no file is left out."""
+    files, first = np.unique(file_ids[::-1], return_index=True)
+    places = len(file_ids) - 1 - first
+    return ((k, file) for k, file in zip(places.tolist(), files.tolist(), strict=True) if file >= 0)
 
 
 def _size(refs: References, name: str) -> int | str:
@@ -111,7 +121,9 @@ def _size(refs: References, name: str) -> int | str:
         full = targets.full(name)
         with open_source(full, refs.options.for_url(full), refs.options.timeout) as source:
             return source.size
-    except (StoreError, OSError) as err:
+    except StoreError as err:
+        return err.reason if err.url == name else str(err)
+    except OSError as err:
         return str(err)
 
 

@@ -20,7 +20,7 @@ from zaro.stores import answer, archives, http, loop, s3
 from zaro.stores.attempts import Passing, attempts
 from zaro.stores.base import Bytes, Place
 
-__all__ = ["in_thread", "listing", "place_of", "read", "read_ends", "read_into"]
+__all__ = ["info", "listing", "place_of", "read", "read_ends", "read_into"]
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ def place_of(url: str, options: Mapping[str, Any]) -> Place:
         return _place_chained(url, options) if "::" in url else _place_plain(url, options)
     except ImportError as err:
         protocol = url.partition("://")[0]
-        extra = f"; pip install zaro[{_EXTRAS[protocol]}]" if protocol in _EXTRAS else ""
+        extra = f": pip install 'zaro[{_EXTRAS[protocol]}]'" if protocol in _EXTRAS else ""
         raise StoreError(url, f"{err}{extra}") from err
     except StoreError:
         raise
@@ -274,7 +274,7 @@ async def _cat(
 ) -> Bytes:
     fs = place.fs
     try:
-        if fs.async_impl and getattr(fs, "asynchronous", False):
+        if is_awaited(fs):
             if start is not None and start < 0 and not _protocols(fs) & _KNOW_ENDS:
                 start = max(0, (await fs._info(place.path))["size"] + start)
             data: Bytes = await fs._cat_file(place.path, start=start, end=end)
@@ -333,7 +333,7 @@ async def listing(place: Place, timeout: float) -> set[str]:
     async def once() -> list[str]:
         try:
             fs.invalidate_cache(path)
-            if fs.async_impl and getattr(fs, "asynchronous", False):
+            if is_awaited(fs):
                 found = await fs._ls(path, detail=False)
             else:
                 found = await in_thread(fs.ls, path, False)
@@ -347,6 +347,21 @@ async def listing(place: Place, timeout: float) -> set[str]:
     here = path.strip("/")
     last = {unquote(name.rstrip("/").rpartition("/")[2]) for name in names if name.strip("/") != here}
     return {name for name in last if name and "?" not in name and name not in (".", "..")}
+
+
+def is_awaited(fs: Any) -> bool:
+    """Whether the methods of a file system are coroutines, to be run in the loop of this module."""
+    return bool(fs.async_impl and getattr(fs, "asynchronous", False))
+
+
+async def info(place: Place) -> Mapping[str, Any]:
+    """What a file system tells of a file: its size, and more."""
+    found: Mapping[str, Any]
+    if is_awaited(place.fs):
+        found = await place.fs._info(place.path)
+    else:
+        found = await in_thread(place.fs.info, place.path)
+    return found
 
 
 async def in_thread(work: Callable[..., T], *arguments: Any) -> T:

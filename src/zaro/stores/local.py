@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -32,9 +32,9 @@ class LocalStore:
         except OSError as err:
             raise StoreError(self.url, err.strerror or str(err)) from err
 
-    def __del__(self) -> None:
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:  # at the end `os` may be gone
         if "handle" in self.__dict__:
-            os.close(self.handle)
+            close(self.handle)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return LocalStore, (self.url,)

@@ -10,7 +10,7 @@ import threading
 import zipfile
 import zlib
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -40,9 +40,9 @@ class ZipStore:
     def __reduce__(self) -> tuple[Any, ...]:
         return ZipStore, (self.url,)
 
-    def __del__(self) -> None:
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:  # at the end `os` may be gone
         if self._fd >= 0:
-            os.close(self._fd)
+            close(self._fd)
 
     @property
     def _handle(self) -> int:
