@@ -147,7 +147,7 @@ def _address(address: str, options: Options) -> Opened:
         try:
             return _references(_open_references(local, options), options)
         except ReferenceSetError:
-            _refuse_data(local, read_span(local, 0, min(HEAD, os.path.getsize(local))))
+            _refuse_data(local, read_span(local, 0, min(_HEAD, os.path.getsize(local))))
             raise
     raise StoreNotFoundError(address, "No such file or directory")
 
@@ -166,7 +166,7 @@ def _remote(address: str, options: Options) -> Opened:
     if b'"record_size"' in bytes(documents.get(".zmetadata", b"")):
         return _references(_open_references(address.rstrip("/") + "/", options), options)
     if not documents:
-        start = bytes(store.start_of_root(HEAD))
+        start = bytes(store.start_of_root(_HEAD))
         if start.startswith((b"{", b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
             return _references(_open_references(address, options), options)
         _refuse_data(address, start)
@@ -349,7 +349,7 @@ def _consolidated(store: Store) -> dict[str, DocumentSource] | None:
 FileFormat = Literal["hdf5", "netcdf3", "tiff", "grib", "zip"]
 """What a file may be that references can point into."""
 
-HEAD = 8
+_HEAD = 8
 """Bytes from the start of most files that tell their format."""
 SNIFFED = 1 << 16
 """Bytes from the start of a file that tell its format."""

@@ -36,6 +36,7 @@ INNER = {
 """Exceptions that never leave the room, and what becomes of them."""
 
 AT_THE_DOORS = {
+    "__init__.py": {"AttributeError": "a name that a module lacks, as Python has it"},
     "_core/__init__.py": {"ImportError": "says how to build what is missing"},
     "codecs/chain.py": {"ValueError": "a call that no caller makes: shards are decoded chunk by chunk"},
     "codecs/native.py": {"AssertionError": "a step that is always the kernel's"},
