@@ -146,6 +146,14 @@ def _removed_while_open(folder: Path, address: str) -> None:
     array[...]
 
 
+case(
+    "a store that is removed while the array is open",
+    write,
+    error("StoreNotFoundError", "store"),
+    _removed_while_open,
+)
+
+
 def _root_is(kind: Callable[[Path], object]) -> Make:
     return lambda folder: kind(folder / "store")
 

@@ -57,6 +57,8 @@ def read(source: Source, plan: Plan | PointsPlan, out: NDArray[Any] | None = Non
         nbytes = source.metadata.chunk_nbytes
         reason = f"there is no memory to decode it, a chunk of {nbytes} bytes: {err}"
         raise ChunkError(reason, node=source.node, key=source.key(int(plan.ids()[0]))) from err
+    if absent:
+        source.check_present()
     if target is not out:
         out[...] = target
     if absent and source.missing == "warn":

@@ -14,8 +14,10 @@ from zaro._core.read import PathTable
 from zaro.codecs.chain import Chain
 from zaro.metadata.model import ArrayMetadata
 from zaro.plan.chunks import Plan, PointsPlan
+from zaro.references.plain import KeyTable
 from zaro.references.shard import ShardTable
 from zaro.references.table import Table
+from zaro.stores.local import LocalStore
 from zaro.stores.targets import Targets
 
 __all__ = ["Source"]
@@ -41,6 +43,17 @@ class Source:
     paths: deque[tuple[Sequence[str], PathTable]] = field(
         default_factory=partial(deque, maxlen=_FILE_TABLES), repr=False
     )
+
+    def check_present(self) -> None:
+        """See that a local store was not removed since it was opened: its chunks are lost, not absent.
+
+        Raises
+        ------
+        StoreNotFoundError
+        """
+        table = self.table.shards if isinstance(self.table, ShardTable) else self.table
+        if isinstance(table, KeyTable) and isinstance(table.store, LocalStore):
+            table.store.check_present()
 
     def key(self, chunk: int) -> str:
         """Key of one chunk below the array, for messages; an inner chunk stands behind its shard's."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from zaro import config
-from zaro.errors import StoreError
+from zaro.errors import StoreError, StoreNotFoundError
 from zaro.stores.base import Bytes, is_document, span_within, too_long
 
 __all__ = ["LocalStore", "read_span"]
@@ -31,6 +31,16 @@ class LocalStore:
             return os.open(self.url, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as err:
             raise StoreError(self.url, err.strerror or str(err)) from err
+
+    def check_present(self) -> None:
+        """See that the directory is still there: else no key is, whatever it held.
+
+        Raises
+        ------
+        StoreNotFoundError
+        """
+        if os.fstat(self.handle).st_nlink == 0:
+            raise StoreNotFoundError(self.url, "was removed while it was open")
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:  # at the end `os` may be gone
         if "handle" in self.__dict__:
