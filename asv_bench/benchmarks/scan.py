@@ -11,7 +11,6 @@ import argparse
 import io
 import json
 import tempfile
-import time
 import urllib.request
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from .data import axis, need
 from .serving import serving
+from .turns import best_in_turn
 
 FILES = axis(2, 20, 60)
 SETS = axis(10, 100, 1000)
@@ -174,17 +174,6 @@ class Remote:
 
     def time_metadata(self, folder, what, latency_ms):
         self.run()
-
-
-def best_in_turn(tries, repeat):
-    """Milliseconds of the best of `repeat` runs of each, taken in turn."""
-    times = {name: [] for name in tries}
-    for _ in range(repeat):
-        for name, run in tries.items():
-            begun = time.perf_counter()
-            run()
-            times[name].append(time.perf_counter() - begun)
-    return {name: min(seconds) * 1e3 for name, seconds in times.items()}
 
 
 def main():
