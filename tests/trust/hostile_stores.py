@@ -140,17 +140,36 @@ def _cut_while_open(folder: Path, address: str) -> None:
 case("a chunk that is cut while the array is open", write, error(CHUNK, "x/0"), _cut_while_open)
 
 
-def _removed_while_open(folder: Path, address: str) -> None:
-    array = zaro.open(str(folder / "store"), "x")
-    shutil.rmtree(folder / "store")
-    array[...]
+def _removed_while_open(path: str) -> Read:
+    def act(folder: Path, address: str) -> None:
+        array = zaro.open(str(folder / "store"), "x")
+        shutil.rmtree(folder / path)
+        array[...]
+
+    return act
+
+
+for what, path in {"a store": "store", "an array": "store/x"}.items():
+    case(
+        f"{what} that is removed while the array is open",
+        write,
+        error("StoreNotFoundError", path),
+        _removed_while_open(path),
+    )
+
+
+def _only_consolidated(folder: Path) -> None:
+    write(folder)
+    root = folder / "store"
+    members = {".zgroup": {"zarr_format": 2}, "x/.zarray": ARRAY}
+    write_json(root / ".zmetadata", {"zarr_consolidated_format": 1, "metadata": members})
+    shutil.rmtree(root / "x")
 
 
 case(
-    "a store that is removed while the array is open",
-    write,
-    error("StoreNotFoundError", "store"),
-    _removed_while_open,
+    "an array of which only the consolidated metadata is there",
+    _only_consolidated,
+    error("StoreNotFoundError", "store/x"),
 )
 
 

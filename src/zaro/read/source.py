@@ -45,7 +45,7 @@ class Source:
     )
 
     def check_present(self) -> None:
-        """See that a local store was not removed since it was opened: its chunks are lost, not absent.
+        """See that the folder of a local array is there: else its chunks are lost, not absent.
 
         Raises
         ------
@@ -53,7 +53,7 @@ class Source:
         """
         table = self.table.shards if isinstance(self.table, ShardTable) else self.table
         if isinstance(table, KeyTable) and isinstance(table.store, LocalStore):
-            table.store.check_present()
+            table.store.check_present(table.prefix)
 
     def key(self, chunk: int) -> str:
         """Key of one chunk below the array, for messages; an inner chunk stands behind its shard's."""

@@ -32,8 +32,8 @@ class LocalStore:
         except OSError as err:
             raise StoreError(self.url, err.strerror or str(err)) from err
 
-    def check_present(self) -> None:
-        """See that the directory is still there: else no key is, whatever it held.
+    def check_present(self, folder: str = "") -> None:
+        """See that the directory is still there, and a folder in it: else no key is, whatever they held.
 
         Raises
         ------
@@ -41,6 +41,12 @@ class LocalStore:
         """
         if os.fstat(self.handle).st_nlink == 0:
             raise StoreNotFoundError(self.url, "was removed while it was open")
+        if folder:
+            try:
+                os.stat(folder, dir_fd=self.handle)
+            except FileNotFoundError as err:
+                path = os.path.join(self.url, folder)
+                raise StoreNotFoundError(path, "is missing, though there is metadata of it") from err
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:  # at the end `os` may be gone
         if "handle" in self.__dict__:
