@@ -7,7 +7,8 @@
 Each cell is a process of its own: it opens the store, reads it whole (or `--select`s a part) a few
 times into fresh memory with a warm page cache, and reports the best. One read of each is compared
 with what was written. The column `limit` is a straight C program, see limit.c; it is no peer. Chunks
-are planes of the field, but for "cubes", of 16 x 16 x 16, which an array of 64 MiB or more is cut into.
+are planes of the field, but for "cubes", of 16 x 16 x 16, and "columns", of 64 x 8 x 8: arrays of 64 and
+of 256 MiB or more are cut into them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ CODECS = (("none", "v3"), ("zstd", "v3"), ("blosc", "v3"), ("blosc", "v2"), ("zl
 CASES = [
     *(Case(codec, chunk, kind) for chunk in ("1MiB", "16KiB") for codec, kind in CODECS),
     Case("zstd", "16KiB", "v3 sharded"),
-    *(Case(codec, "16KiB cubes") for codec in ("none", "zstd")),
+    *(Case(codec, "16KiB cubes") for codec in ("none", "zstd", "blosc")),
     *(Case("zlib", chunk, "HDF5") for chunk in CHUNKS),
 ]
 LIMIT = "limit"

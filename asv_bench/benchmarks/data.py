@@ -10,7 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-CHUNKS = {"1MiB": (1, 512, 512), "16KiB": (1, 64, 64), "16KiB cubes": (16, 16, 16)}
+CHUNKS = {
+    "1MiB": (1, 512, 512),
+    "16KiB": (1, 64, 64),
+    "16KiB cubes": (16, 16, 16),
+    "16KiB columns": (64, 8, 8),
+}
 SHARD = (1, 1024, 1024)  # 4 MiB of float32
 
 
