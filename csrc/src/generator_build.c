@@ -206,7 +206,7 @@ static bool build_quickly(const zaro_generator *gen, int64_t total, const zaro_e
         int64_t ig = head_of(gid, k, ng), ia = head_of(aid, a, na), stop = least(ig, ia);
         for (; u < nu && uid[u] < stop; u++, row++) { /* lengths alone, most of most documents */
             int64_t i = uid[u], size = lengths[u];
-            minus |= (uint64_t)(i - next) | (uint64_t)size;
+            minus |= ((uint64_t)i - (uint64_t)next) | (uint64_t)size;
             bits |= (uint64_t)size;
             if (i < 0 || i >= total)
                 return false;

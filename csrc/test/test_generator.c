@@ -205,6 +205,10 @@ static void every_fault_is_named(void) {
     CHECK(build(&s, &fault) == ZARO_OVERFLOW && fault.field == ZARO_FIELD_UNIQUE_LENGTHS && fault.at == 19);
 
     plain(&s);
+    s.ex.n_unique = 2, s.unique_id[0] = 5, s.unique_id[1] = INT64_MIN; /* as far below as there is */
+    CHECK(build(&s, &fault) == ZARO_RANGE && fault.field == ZARO_FIELD_UNIQUE_IDS && fault.at == INT64_MIN);
+
+    plain(&s);
     s.ex.n_gap = 1, s.gap_id[0] = -1;
     CHECK(build(&s, &fault) == ZARO_RANGE && fault.field == ZARO_FIELD_GAP_IDS && fault.at == -1);
     s.gap_id[0] = 3, s.gap[0] = -116;
