@@ -13,7 +13,7 @@ import pytest
 
 import zaro
 from zaro.cli import main
-from zaro.errors import PlotError
+from zaro.errors import PlotError, ReferenceSetError
 from zaro.plot.draw import chosen
 from zaro.plot.measure import WIDE, look, spans
 from zaro.plot.weigh import FORMS
@@ -46,6 +46,11 @@ def mixed(name="v"):
         refs[f"{name}/{row}.4"] = "abcd"
     refs[f"{name}/0.5"] = ["whole.bin"]
     return refs
+
+
+def test_a_span_that_is_no_place_in_a_file_is_an_error_that_names_the_array():
+    with pytest.raises(ReferenceSetError, match=rf"^v: bytes {2**63 - 1}\+1 of file 0: .* 64 bits"):
+        look(zaro.References.open({"v/.zarray": array([1], [1]), "v/0": ["f.bin", 2**63 - 1, 1]}))
 
 
 def test_numbers_are_those_of_the_set():
