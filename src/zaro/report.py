@@ -16,7 +16,7 @@ import numpy as np
 from zaro.errors import ZaroError
 from zaro.hierarchy import Array, Group, open_node
 from zaro.references.set import References
-from zaro.references.table import ABSENT, INLINE, DenseTable, EmptyTable, SparseTable, Table
+from zaro.references.table import ABSENT, INLINE, DenseTable, Table
 from zaro.shown import shown
 
 __all__ = ["describe", "html", "plain", "size_of", "text"]
@@ -250,9 +250,15 @@ def _table_line(grid: tuple[int, ...], table: Table) -> str:
     line = _count(table.nchunks, "chunk")
     if len(grid) > 1:
         line = f"{_by(grid)} = {line}"
-    if not isinstance(table, DenseTable | SparseTable | EmptyTable) or not table.nchunks:
+    few = table.candidates()
+    if not table.nchunks:
         return line
-    file_id = np.empty(0, np.int32) if isinstance(table, EmptyTable) else table.file_id
+    if few is not None:
+        file_id = table.locate(few).file_id
+    elif isinstance(table, DenseTable):
+        file_id = table.file_id
+    else:
+        return line
     files = int(np.count_nonzero(np.bincount(file_id[file_id >= 0])))
     inline, there = np.count_nonzero(file_id == INLINE), np.count_nonzero(file_id != ABSENT)
     line += f" in {_count(files, 'file')}" if files else ""

@@ -16,7 +16,7 @@ from zaro.references.contents import Contents
 from zaro.references.files import Files, JoinedFiles
 from zaro.references.layout import ChunkLayout
 from zaro.references.set import References
-from zaro.references.table import DenseTable, EmptyTable, SparseTable, Table, batches
+from zaro.references.table import DenseTable, SparseTable, Table, batches
 
 __all__ = ["FORMS", "Documents", "folder_of_names", "weigh"]
 
@@ -111,9 +111,8 @@ class _Part:
 
 def _existing(table: Table, end: int) -> int:
     """Rows of the table of a part: of one that is mostly absent only those that are there."""
-    if isinstance(table, EmptyTable):
-        return 0
-    return int(np.searchsorted(table.ids, end)) if isinstance(table, SparseTable) else end
+    few = table.candidates()
+    return end if few is None else int(np.searchsorted(few, end))
 
 
 def _files_of(table: Table, end: int) -> int:
@@ -131,15 +130,11 @@ def _files_of(table: Table, end: int) -> int:
 
 
 def _cut_table(table: Table, end: int) -> Table:
-    if isinstance(table, EmptyTable):
-        return EmptyTable(end)
-    if isinstance(table, SparseTable):
-        ids = table.ids[: np.searchsorted(table.ids, end)]
-        at = table.locate(ids)
-        names = _Written(at.files)
-        return SparseTable(end, ids, at.file_id, at.offset, at.length, names, at.inline)
-    at = table.locate(np.arange(end, dtype=np.int64))
-    return DenseTable(at.file_id, at.offset, at.length, _Written(at.files), at.inline)
+    few = table.candidates()
+    ids = np.arange(end, dtype=np.int64) if few is None else few[: np.searchsorted(few, end)]
+    at = table.locate(ids)
+    columns = at.file_id, at.offset, at.length, _Written(at.files), at.inline
+    return DenseTable(*columns) if few is None else SparseTable(end, ids, *columns)
 
 
 class _Written(Sequence[str]):
