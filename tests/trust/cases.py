@@ -81,7 +81,9 @@ class Case:
     declared : int
         Bytes of output that the caller asks for, or that the material itself has.
     seconds : float
-        Time that the read may take.
+        Time of the processor that the read may take.
+    waits : float
+        Time of the clock; only who waits for something else than the processor comes near it.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Case:
     promise: Promise
     declared: int = 0
     seconds: float = 10.0
+    waits: float = 120.0
 
 
 def error(kind: str, *words: str) -> Error:
