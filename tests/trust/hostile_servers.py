@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import http_server
-from cases import ARRAY, GOOD, VALUES, Case, Promise, bomb, either, error, nothing, same, write_json
+from cases import (
+    ARRAY,
+    GOOD,
+    REFS,
+    VALUES,
+    Case,
+    Promise,
+    bomb,
+    either,
+    error,
+    nothing,
+    same,
+    write_chunks,
+    write_json,
+)
 from material import s3_options
 
 import zaro
@@ -94,32 +107,19 @@ def published(folder: Path) -> Iterator[str]:
         root / "store" / ".zmetadata",
         {"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}, "x/.zarray": ARRAY}},
     )
-    for k in (0, 1):
-        (root / "store" / "x").mkdir(exist_ok=True)
-        VALUES[4 * k : 4 * k + 4].tofile(root / "store" / "x" / f"{k}")
+    (root / "store" / "x").mkdir()
+    write_chunks(root / "store" / "x")
     VALUES.tofile(root / "data.bin")
-    refs = {
-        ".zgroup": '{"zarr_format":2}',
-        "x/.zarray": json.dumps(ARRAY),
-        "x/0": ["data.bin", 0, 16],
-        "x/1": ["data.bin", 16, 16],
-    }
-    write_json(root / "refs.json", refs)
-    write_json(root / "local.json", {**refs, "x/0": ["file:///etc/passwd", 0, 16]})
-    write_json(root / "climbs.json", {**refs, "x/0": ["../../../../../etc/passwd", 0, 16]})
-    write_json(root / "plain.json", {**refs, "x/0": ["/etc/passwd", 0, 16]})
-    write_json(root / "chain.json", {**refs, "x/0": ["simplecache::file:///etc/passwd", 0, 16]})
-    write_json(root / "reference.json", {**refs, "x/0": ["reference://x::file:///etc/passwd", 0, 16]})
-    write_json(
-        root / "environment.json",
-        {
-            **refs,
-            "x/0": ["{{u}}$HOME${HOME}~", 0, 16],
-        },
-    )
-    write_json(root / "zip.json", {**refs, "x/0": ["zip://x::/etc/passwd", 0, 16]})
-    write_json(root / "memory.json", {**refs, "x/0": ["memory://x", 0, 16]})
-    write_json(root / "metadata.json", {**refs, "x/.zarray": ["/etc/passwd"]})
+    write_json(root / "refs.json", REFS)
+    write_json(root / "local.json", {**REFS, "x/0": ["file:///etc/passwd", 0, 16]})
+    write_json(root / "climbs.json", {**REFS, "x/0": ["../../../../../etc/passwd", 0, 16]})
+    write_json(root / "plain.json", {**REFS, "x/0": ["/etc/passwd", 0, 16]})
+    write_json(root / "chain.json", {**REFS, "x/0": ["simplecache::file:///etc/passwd", 0, 16]})
+    write_json(root / "reference.json", {**REFS, "x/0": ["reference://x::file:///etc/passwd", 0, 16]})
+    write_json(root / "environment.json", {**REFS, "x/0": ["{{u}}$HOME${HOME}~", 0, 16]})
+    write_json(root / "zip.json", {**REFS, "x/0": ["zip://x::/etc/passwd", 0, 16]})
+    write_json(root / "memory.json", {**REFS, "x/0": ["memory://x", 0, 16]})
+    write_json(root / "metadata.json", {**REFS, "x/.zarray": ["/etc/passwd"]})
     for name in FAULTS:
         (folder / name).symlink_to("good")
     seen: Counter[tuple[str, str]] = Counter()

@@ -16,8 +16,7 @@ from collections import Counter
 import hostile_partitions
 import numpy as np
 import pytest
-from cases import VALUES, damaged
-from hostile_documents import REFS
+from cases import REFS, VALUES, damaged
 from hostile_metadata import V2, V3, sharded
 
 import zaro
