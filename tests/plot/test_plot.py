@@ -53,6 +53,15 @@ def test_a_span_that_is_no_place_in_a_file_is_an_error_that_names_the_array():
         look(zaro.References.open({"v/.zarray": array([1], [1]), "v/0": ["f.bin", 2**63 - 1, 1]}))
 
 
+def test_a_set_of_one_step_grows_along_the_next_dimension():
+    refs = {"v/.zarray": array([1, 10, 2], [1, 1, 1])}
+    refs |= {f"v/0.{k}.{j}": ["f.bin", 20 * k + 10 * j, 10] for k in range(10) for j in range(2)}
+    found = look(zaro.References.open(refs)).documents
+    assert found.chunks.tolist() == [4, 8, 12, 16, 20]
+    assert (np.diff(found.nbytes["JSON"]) > 0).all()
+    assert (found.nbytes["generator"] > 0).all()
+
+
 def test_numbers_are_those_of_the_set():
     (one,) = look(zaro.References.open(mixed())).arrays
     assert (one.chunks, one.uniform, one.unique, one.whole, one.inline, one.absent) == (36, 18, 6, 1, 6, 5)

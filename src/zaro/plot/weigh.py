@@ -57,7 +57,7 @@ class Documents:
 
 
 def weigh(contents: Contents, paths: Sequence[str]) -> Documents:
-    """Weigh the documents of a set, and of parts of it that are cut along the first dimension."""
+    """Weigh the documents of a set, and of parts of it, cut along the first dimension of several chunks."""
     rows = max((_rows(contents.layouts[path]) for path in paths), default=1)
     ends = sorted({max(rows * k // STEPS, 1) for k in range(1, STEPS + 1)})
     parts = [_Part(contents, paths, rows, end) for end in ends]
@@ -73,12 +73,17 @@ def weigh(contents: Contents, paths: Sequence[str]) -> Documents:
     return Documents(chunks, np.array([part.files for part in parts], np.int64), nbytes, measured)
 
 
+def _axis(grid: tuple[int, ...]) -> int:
+    """First dimension of several chunks: a part of it is the first so many ids of the grid."""
+    return next((k for k, size in enumerate(grid) if size > 1), 0)
+
+
 def _rows(layout: ChunkLayout) -> int:
-    return layout.grid[0] if layout.grid and layout.nchunks else 1
+    return layout.grid[_axis(layout.grid)] if layout.grid and layout.nchunks else 1
 
 
 class _Part:
-    """A set cut off after some of its chunks along the first dimension; arrays of other lengths likewise."""
+    """A set cut off after some of its chunks along a dimension; arrays of other lengths likewise."""
 
     def __init__(self, contents: Contents, paths: Sequence[str], rows: int, end: int) -> None:
         self.contents, self.ends = contents, {}
@@ -101,9 +106,9 @@ class _Part:
         for path, end in self.ends.items():
             layout = self.contents.layouts[path]
             if layout.grid and layout.nchunks:
-                layout = ChunkLayout(
-                    (end * layout.grid[0] // layout.nchunks, *layout.grid[1:]), layout.encoding
-                )
+                grid, axis = layout.grid, _axis(layout.grid)
+                rows = end * grid[axis] // layout.nchunks
+                layout = ChunkLayout((*grid[:axis], rows, *grid[axis + 1 :]), layout.encoding)
             found.layouts[path] = layout
             found.tables[path] = _cut_table(self.contents.tables[path], end)
         return found
