@@ -12,6 +12,7 @@ from zaro.references.columns import blocks
 from zaro.references.contents import Contents
 from zaro.references.overlay import overlay
 from zaro.references.table import DenseTable, EmptyTable, SparseTable, batches
+from zaro.scan.append import _Longer
 
 N = 10**15  # chunks that no walk over all of them would ever end
 
@@ -25,6 +26,7 @@ LAID = {
     "sparse over sparse": (overlay(sparse(3, 10**14), sparse(5, 10**14)), [3, 5, 10**14]),
     "twice": (overlay(overlay(sparse(3), sparse(5)), sparse(7)), [3, 5, 7]),
     "sparse over nothing": (overlay(EmptyTable(N), sparse(5)), [5]),
+    "room behind": (_Longer(sparse(3, 5), 2 * N), [3, 5]),
     "changes": (ChangedTable(sparse(3, 5), N, {3: None, 9: ["b.nc", 1, 2]}), [5, 9]),
 }
 
