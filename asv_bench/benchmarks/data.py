@@ -145,3 +145,17 @@ def write_references(path, chunks, variables=3, files=100):
             refs[key] = [f"/archive/{name}/year{row // per_file:04d}.nc", offset, length]
             offset += length
     Path(path).write_text(json.dumps({"version": 1, "refs": refs}))
+
+
+class Documents:
+    """kerchunk documents, for benchmarks of them. The number of references is the axis that hurts."""
+
+    references = axis(10_000, 100_000, 1_000_000)
+    timeout = 300
+
+    def setup_cache(self):
+        for references in self.references:
+            write_references(Path.cwd() / f"{references}.json", references)
+        return Path.cwd()
+
+    setup_cache.timeout = 900

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from .data import axis, need, write_references
-
-CHUNKS = axis(10_000, 100_000, 1_000_000)
-
-
-class Documents:
-    """kerchunk documents. The number of references is the axis that hurts."""
-
-    param_names = ("engine", "references")
-    timeout = 300
-
-    def setup_cache(self):
-        for chunks in CHUNKS:
-            write_references(Path.cwd() / f"{chunks}.json", chunks)
-        return Path.cwd()
-
-    setup_cache.timeout = 900
+from .data import Documents, need
 
 
 class OpenDataset(Documents):
     """A document through xarray."""
 
-    params = (["zaro", "kerchunk"], CHUNKS)
+    params = (["zaro", "kerchunk"], Documents.references)
+    param_names = ("engine", "references")
 
     def setup(self, folder, engine, references):
         self.xarray = need("xarray")
@@ -46,7 +29,8 @@ class OpenDataset(Documents):
 class OpenArray(Documents):
     """One array of a document, without xarray."""
 
-    params = (["zaro", "zarr-python"], CHUNKS)
+    params = (["zaro", "zarr-python"], Documents.references)
+    param_names = ("engine", "references")
 
     def setup(self, folder, engine, references):
         self.document = str(folder / f"{references}.json")

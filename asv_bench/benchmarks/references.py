@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
-from .data import axis, need, write_references
-
-CHUNKS = axis(10_000, 100_000, 1_000_000)
+from .data import Documents, need
 
 
-class Documents:
-    """A kerchunk document (JSON). The number of references is the axis that hurts."""
+class LookUp(Documents):
+    """A kerchunk document (JSON), opened and asked for keys."""
 
-    params = (["zaro", "fsspec"], CHUNKS)
+    params = (["zaro", "fsspec"], Documents.references)
     param_names = ("engine", "references")
-    timeout = 300
-
-    def setup_cache(self):
-        for chunks in CHUNKS:
-            write_references(Path.cwd() / f"{chunks}.json", chunks)
-        return Path.cwd()
-
-    setup_cache.timeout = 900
 
     def open(self, folder, engine, references):
         document = str(folder / f"{references}.json")
@@ -32,9 +20,6 @@ class Documents:
         return need("fsspec").filesystem("reference", fo=document, skip_instance_cache=True).references
 
     def setup(self, folder, engine, references):
-        need("zaro" if engine == "zaro" else "fsspec")
-        if engine == "zaro" and not hasattr(need("zaro"), "References"):
-            raise NotImplementedError("this version has no References")
         self.set = self.open(folder, engine, references)
         steps = references // 3 // 32
         self.keys = [f"var0/{n}.{n % 4}.{n % 8}" for n in np.random.default_rng(2).integers(0, steps, 1000)]
@@ -50,18 +35,11 @@ class Documents:
             self.set[key]
 
 
-class Locate:
+class Locate(Documents):
     """Where all chunks of one array lie, as columns."""
 
-    params = CHUNKS
+    params = Documents.references
     param_names = ("references",)
-
-    def setup_cache(self):
-        for chunks in CHUNKS:
-            write_references(Path.cwd() / f"{chunks}.json", chunks)
-        return Path.cwd()
-
-    setup_cache.timeout = 900
 
     def setup(self, folder, references):
         self.array = need("zaro").open(str(folder / f"{references}.json"))["var0"]

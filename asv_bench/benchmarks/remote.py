@@ -7,7 +7,6 @@ As a script it prints milliseconds for each engine, the best of a few reads in t
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import tempfile
@@ -15,25 +14,19 @@ from pathlib import Path
 
 import numpy as np
 
-from .data import CHUNKS as CHUNK_SHAPES
 from .data import Case, axis, field, need, write_store
 from .serving import serving
-from .turns import best_in_turn
+from .turns import best_in_turn, command
 
 MBYTES = axis(4, 256)[-1]
 LATENCY = axis(0, 30)  # milliseconds before each answer
 THREADS = 2
+HDF5 = Case("zlib", "1MiB", "HDF5")
 
 
-def write_hdf5(folder, data, chunk="1MiB"):
-    """Write `data.h5`, deflated and shuffled, and `refs.json`, in which URL stands for the server."""
-    h5py, hdf = need("h5py", "kerchunk.hdf")
-    path = folder / "data.h5"
-    with h5py.File(path, "w") as file:
-        how = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
-        file.create_dataset("x", data=data, chunks=CHUNK_SHAPES[chunk], **how)
-    refs = hdf.SingleHdf5ToZarr(str(path), inline_threshold=0).translate()
-    (folder / "refs.json").write_text(json.dumps(refs).replace(str(folder), "URL"))
+def references(folder, url):
+    """References into the file of a folder that a server publishes."""
+    return json.loads((folder / "data.h5.json").read_text().replace(str(folder), url))
 
 
 def by_zaro(refs):
@@ -60,15 +53,14 @@ class References:
     timeout = 300
 
     def setup_cache(self):
-        write_hdf5(Path.cwd(), field(MBYTES))
+        write_store(Path.cwd() / "data.h5", HDF5, field(MBYTES))
         return Path.cwd()
 
     setup_cache.timeout = 900
 
     def setup(self, folder, engine, latency_ms):
         self.server = serving(folder, latency_ms / 1000)
-        refs = json.loads((folder / "refs.json").read_text().replace("URL", self.server.__enter__()))
-        self.read = ENGINES[engine](refs)
+        self.read = ENGINES[engine](references(folder, self.server.__enter__()))
         self.read()
 
     def teardown(self, folder, engine, latency_ms):
@@ -126,30 +118,23 @@ class Merge:
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command(__doc__)
     parser.add_argument("--mbytes", type=int, default=256, help="size of the array in MiB (256)")
-    parser.add_argument("--latency", type=float, default=30, help="milliseconds before each answer (30)")
-    parser.add_argument("--repeat", type=int, default=5, help="reads of each engine (5)")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES), metavar="NAME")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="zaro-remote-") as temporary:
         folder, data = Path(temporary), field(options.mbytes)
-        write_hdf5(folder, data)
+        write_store(folder / "data.h5", HDF5, data)
         stored = (folder / "data.h5").stat().st_size / 1e6
         print(
             f"{options.mbytes} MiB, {stored:.0f} MB stored, {options.latency:g} ms, best of {options.repeat}"
         )
         with serving(folder, options.latency / 1000) as url:
-            refs = json.loads((folder / "refs.json").read_text().replace("URL", url))
-            reads = {name: ENGINES[name](refs) for name in options.engines}
+            reads = {name: ENGINES[name](references(folder, url)) for name in options.engines}
             for name, read in reads.items():
                 if not np.array_equal(read(), data):
                     raise ValueError(f"{name} read other values than were written")
-            found = best_in_turn(reads, options.repeat)
-    for name, ms in found.items():
-        print(f"{name}: {ms:.0f} ms")
+            best_in_turn(reads, options.repeat)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ As a script it prints milliseconds, the best of a few tries in turn:
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import tempfile
@@ -18,7 +17,7 @@ import numpy as np
 
 from .data import axis, need
 from .serving import serving
-from .turns import best_in_turn
+from .turns import best_in_turn, command
 
 FILES = axis(2, 20, 60)
 SETS = axis(10, 100, 1000)
@@ -177,12 +176,8 @@ class Remote:
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command(__doc__)
     parser.add_argument("--files", type=int, default=60, help="NetCDF4 files of 3 x 648 chunks (60)")
-    parser.add_argument("--latency", type=float, default=30, help="milliseconds before each answer (30)")
-    parser.add_argument("--repeat", type=int, default=5, help="tries of each (5)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="zaro-scan-") as temporary:
         folder = Path(temporary)
@@ -190,7 +185,6 @@ def main():
         print(f"{options.files} files of 1944 chunks, scanned and joined, best of {options.repeat}")
         tries = {name: lambda run=run: run(paths) for name, run in ENGINES.items()}
         found = best_in_turn(tries, options.repeat)
-        print(*(f"{name}: {ms:.0f} ms" for name, ms in found.items()), sep="\n")
         print(f"zaro / kerchunk: {found['zaro'] / found['kerchunk']:.2f}\n")
 
         write_chunks(folder / "chunks.nc")
@@ -204,7 +198,6 @@ def main():
                 "scan": lambda: zaro.scan(url, inline_threshold=0),
             }
             found = best_in_turn(tries, 2 * options.repeat)
-        print(*(f"{name}: {ms:.0f} ms" for name, ms in found.items()), sep="\n")
         print(f"scan / one download: {found['scan'] / found['one download']:.2f}")
 
 

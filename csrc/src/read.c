@@ -64,9 +64,10 @@ static zaro_status largest_block(const zaro_read *read, size_t *nbytes) {
 zaro_status zaro_read_prepare(zaro_read *read) {
     if (read->rank > ZARO_MAX_RANK || read->itemsize == 0)
         return ZARO_RANGE;
+    bool exact;
     zaro_status status = largest_block(read, &read->block_most);
     if (status == ZARO_OK)
-        status = zaro_chain_sizes(read->chain, read->block_most, &read->stored_most, &read->scratch, &read->exact);
+        status = zaro_chain_sizes(read->chain, read->block_most, &read->stored_most, &read->scratch, &exact);
     size_t room;
     if (status == ZARO_OK && (read->stored_most > (size_t)INT64_MAX / 4 || read->scratch > (size_t)INT64_MAX / 4 ||
                               !zaro_add_size(read->block_most, read->stored_most + read->scratch + 4 * ALIGN, &room)))
@@ -398,28 +399,35 @@ static bool ends_shuffled(const zaro_read *read, const region *to) {
            zaro_stitch_has_rows(to->rank, to->walk, read->itemsize, 32);
 }
 
+/* A region of a block that is stored as it is. */
+static zaro_status run_plain(const zaro_read *read, uint8_t *room, const stored *from, const region *to,
+                             zaro_read_error *error) {
+    int64_t end;
+    if (to->whole)
+        return fetch_plain(from, to->dst, to->nbytes, error);
+    if (from->length >= 0) {
+        error->got = from->length;
+        if ((size_t)from->length != to->nbytes)
+            return (size_t)from->length < to->nbytes ? ZARO_SHORT : ZARO_LONG;
+    }
+    if (from->memory) {
+        zaro_stitch_copy(to->rank, to->walk, read->itemsize, from->memory + to->src_shift, to->dst);
+        return ZARO_OK;
+    }
+    if (!zaro_add_i64(from->offset, (int64_t)to->nbytes, &end))
+        return ZARO_OVERFLOW;
+    return fetch_part(from->fd, from->offset + to->src_shift, to->rank, to->walk, read->itemsize, room, to->dst, error);
+}
+
 static zaro_status run_region(const zaro_read *read, zaro_worker *worker, const stored *from, const region *to,
                               zaro_read_error *error) {
     uint8_t *raw = worker->room, *block = raw + round_up(read->stored_most + 1);
     uint8_t *scratch = block + round_up(read->block_most);
     const uint8_t *in;
     size_t n;
-    zaro_status status;
-    if (read->chain->n == 0) {
-        if (to->whole)
-            return fetch_plain(from, to->dst, to->nbytes, error);
-        if (from->memory || from->length >= 0) {
-            error->got = from->length;
-            if ((size_t)from->length != to->nbytes)
-                return (size_t)from->length < to->nbytes ? ZARO_SHORT : ZARO_LONG;
-        }
-        if (!from->memory)
-            return fetch_part(from->fd, from->offset + to->src_shift, to->rank, to->walk, read->itemsize, block,
-                              to->dst, error);
-        zaro_stitch_copy(to->rank, to->walk, read->itemsize, from->memory + to->src_shift, to->dst);
-        return ZARO_OK;
-    }
-    status = fetch(from, read->stored_most, raw, &in, &n, error);
+    if (read->chain->n == 0)
+        return run_plain(read, block, from, to, error);
+    zaro_status status = fetch(from, read->stored_most, raw, &in, &n, error);
     if (status != ZARO_OK)
         return status;
     error->got = (int64_t)n;

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "zaro/checksum.h"
 
-/* Known answers: RFC 3720 B.4 and the check values that every implementation states. */
+/* Known answers: RFC 3720 B.4 and the check values that every implementation states; fletcher32's are HDF5's. */
 static void known_answers(void) {
     const uint8_t *digits = (const uint8_t *)"123456789";
     uint8_t zeros[32] = {0}, ones[32];
@@ -13,6 +13,7 @@ static void known_answers(void) {
     CHECK(zaro_crc32c(ones, 32) == 0x62a8ab43u);
     CHECK(zaro_crc32(digits, 9) == 0xcbf43926u);
     CHECK(zaro_adler32((const uint8_t *)"Wikipedia", 9) == 0x11e60398u);
+    CHECK(zaro_fletcher32(digits, 9) == 0x09df09d5u && zaro_fletcher32((const uint8_t *)"abcde", 5) == 0x4ff029c7u);
     CHECK(zaro_crc32c(zeros, 0) == 0 && zaro_crc32(zeros, 0) == 0 && zaro_adler32(zeros, 0) == 1);
 }
 
@@ -36,6 +37,18 @@ static uint32_t slow_adler(const uint8_t *in, size_t n) {
     return b << 16 | a;
 }
 
+/* HDF5's sums are those of 16-bit words modulo 65535, in which 65535 stands for 0 once anything was added. */
+static uint32_t slow_fletcher(const uint8_t *in, size_t n) {
+    uint64_t a = 0, b = 0;
+    for (size_t i = 0; i < n; i += 2) {
+        a += (uint64_t)in[i] << 8 | (i + 1 < n ? in[i + 1] : 0);
+        a = a > 65535 ? a - 65535 : a;
+        b += a;
+        b = b > 65535 ? b - 65535 : b;
+    }
+    return (uint32_t)(b << 16 | a);
+}
+
 static void all_variants_agree_at_every_length_and_offset(void) {
     static uint8_t bytes[20000];
     uint32_t seed = 1;
@@ -51,15 +64,28 @@ static void all_variants_agree_at_every_length_and_offset(void) {
             CHECK(!zaro_crc32c_fast(copy + offset, n, &fast) || fast == expected);
             CHECK(zaro_crc32(copy + offset, n) == slow_crc(0xedb88320u, bytes, n));
             CHECK(zaro_adler32(copy + offset, n) == slow_adler(bytes, n));
+            CHECK(zaro_fletcher32(copy + offset, n) == slow_fletcher(bytes, n));
         }
         free(copy);
     }
-    memset(bytes, 0xff, sizeof bytes);
-    CHECK(zaro_adler32(bytes, sizeof bytes) == slow_adler(bytes, sizeof bytes));
+}
+
+static void sums_do_not_overflow(void) {
+    static uint8_t bytes[100001];
+    for (int value = 0; value < 256; value += value ? 254 : 1) {
+        memset(bytes, value, sizeof bytes);
+        for (size_t n = sizeof bytes; n > sizeof bytes - 2; n--) {
+            CHECK(zaro_adler32(bytes, n) == slow_adler(bytes, n));
+            CHECK(zaro_fletcher32(bytes, n) == slow_fletcher(bytes, n));
+        }
+        for (size_t n = 719; n <= 721; n++) /* where HDF5 folds its sums */
+            CHECK(zaro_fletcher32(bytes, n) == slow_fletcher(bytes, n));
+    }
 }
 
 int main(void) {
     known_answers();
     all_variants_agree_at_every_length_and_offset();
+    sums_do_not_overflow();
     return 0;
 }

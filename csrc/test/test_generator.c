@@ -199,12 +199,14 @@ static void every_fault_is_named(void) {
     CHECK(build(&s, &fault) == ZARO_RANGE && fault.field == ZARO_FIELD_UNIQUE_IDS && fault.at == 20);
     s.unique_id[1] = INT64_MAX;
     CHECK(build(&s, &fault) == ZARO_RANGE && fault.field == ZARO_FIELD_UNIQUE_IDS && fault.at == INT64_MAX);
-    s.unique_id[1] = INT64_MIN;
-    CHECK(build(&s, &fault) == ZARO_RANGE && fault.field == ZARO_FIELD_UNIQUE_IDS && fault.at == INT64_MIN);
     s.unique_id[1] = 19, s.unique_length[1] = -7;
     CHECK(build(&s, &fault) == ZARO_RANGE && fault.field == ZARO_FIELD_UNIQUE_LENGTHS && fault.at == 19);
     s.unique_length[1] = INT64_MAX;
     CHECK(build(&s, &fault) == ZARO_OVERFLOW && fault.field == ZARO_FIELD_UNIQUE_LENGTHS && fault.at == 19);
+
+    plain(&s);
+    s.ex.n_unique = 2, s.unique_id[0] = 5, s.unique_id[1] = INT64_MIN; /* as far below as there is */
+    CHECK(build(&s, &fault) == ZARO_RANGE && fault.field == ZARO_FIELD_UNIQUE_IDS && fault.at == INT64_MIN);
 
     plain(&s);
     s.ex.n_gap = 1, s.gap_id[0] = -1;

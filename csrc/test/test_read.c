@@ -279,6 +279,32 @@ static void whole_blocks_are_checked_for_length(const char *folder) {
     close(root);
 }
 
+/* A span from a file's document may begin anywhere below 2^63; the element that is wanted of it then lies beyond. */
+static void spans_beyond_any_file_are_refused(const char *folder) {
+    whole w;
+    char path[4096];
+    const char *paths[1] = {path};
+    int32_t file[CHUNKS] = {0};
+    int64_t offset[CHUNKS], length[CHUNKS];
+    snprintf(path, sizeof path, "%s/data", folder);
+    write_file(path, block, sizeof block);
+    for (int c = 0; c < CHUNKS; c++) {
+        offset[c] = INT64_MAX - 1;
+        length[c] = NBYTES;
+    }
+    for (int k = 0; k < 2; k++) {
+        plan(&w, 2, 3, 2, &plain);
+        w.read.where = (zaro_where){.origin = ZARO_FROM_FILES, .file = file, .offset = offset, .length = length};
+        w.read.where.path = paths;
+        w.read.where.n_file = 1;
+        run(&w.read);
+        CHECK(w.read.error.status == ZARO_OVERFLOW && w.read.error.task == 0);
+        for (int c = 0; c < CHUNKS; c++)
+            length[c] = -1;
+    }
+    unlink(path);
+}
+
 static void points_are_picked(void) {
     const uint8_t *data[2] = {(const uint8_t *)block[0], NULL};
     size_t nbytes[2] = {NBYTES, 0};
@@ -314,6 +340,7 @@ int main(void) {
     spans_of_files_are_read(folder);
     keys_are_read(folder);
     whole_blocks_are_checked_for_length(folder);
+    spans_beyond_any_file_are_refused(folder);
     points_are_picked();
     blocks_beyond_memory_are_refused();
     return 0;

@@ -16,10 +16,10 @@ import numpy as np
 from zaro.errors import ZaroError
 from zaro.hierarchy import Array, Group, open_node
 from zaro.references.set import References
-from zaro.references.table import ABSENT, INLINE, DenseTable, EmptyTable, SparseTable, Table
+from zaro.references.table import ABSENT, INLINE, DenseTable, Table
 from zaro.shown import shown
 
-__all__ = ["describe", "html", "plain", "size_of", "text"]
+__all__ = ["count_of", "describe", "html", "plain", "size_of", "text"]
 
 _MEMBERS = 100  # shown of one group; the rest are counted
 _LETTERS = 200  # shown of one value
@@ -160,6 +160,11 @@ def size_of(nbytes: int) -> str:
     return f"{nbytes / 1024**power:.1f} {'KMGTP'[power - 1]}iB"
 
 
+def count_of(n: int, name: str) -> str:
+    """A number of things: `1 chunk`, `2,000 chunks`."""
+    return f"{n:,} {name}{'' if n == 1 else 's'}"
+
+
 def _short(value: Any) -> str:
     words = value if isinstance(value, str) else str(plain(value))
     return words if len(words) <= _LETTERS else f"{words[:_LETTERS]}..."
@@ -241,21 +246,23 @@ def _references_line(refs: References, path: str) -> str:
     return f"{line}; {_codecs(array)}" if isinstance(array, Array) else line
 
 
-def _count(n: int, name: str) -> str:
-    return f"{n:,} {name}{'' if n == 1 else 's'}"
-
-
 def _table_line(grid: tuple[int, ...], table: Table) -> str:
     """How many chunks; where the whole table is at hand, also in how many files, and how many are absent."""
-    line = _count(table.nchunks, "chunk")
+    line = count_of(table.nchunks, "chunk")
     if len(grid) > 1:
         line = f"{_by(grid)} = {line}"
-    if not isinstance(table, DenseTable | SparseTable | EmptyTable) or not table.nchunks:
+    few = table.candidates()
+    if not table.nchunks:
         return line
-    file_id = np.empty(0, np.int32) if isinstance(table, EmptyTable) else table.file_id
+    if few is not None:
+        file_id = table.locate(few).file_id
+    elif isinstance(table, DenseTable):
+        file_id = table.file_id
+    else:
+        return line
     files = int(np.count_nonzero(np.bincount(file_id[file_id >= 0])))
     inline, there = np.count_nonzero(file_id == INLINE), np.count_nonzero(file_id != ABSENT)
-    line += f" in {_count(files, 'file')}" if files else ""
+    line += f" in {count_of(files, 'file')}" if files else ""
     for count, name in ((inline, "inline"), (table.nchunks - there, "absent")):
         line += f", {count / table.nchunks:.1%} {name}" if count else ""
     return line

@@ -13,7 +13,7 @@ import pytest
 
 import zaro
 from zaro.cli import main
-from zaro.errors import PlotError
+from zaro.errors import PlotError, ReferenceSetError
 from zaro.plot.draw import chosen
 from zaro.plot.measure import WIDE, look, spans
 from zaro.plot.weigh import FORMS
@@ -46,6 +46,20 @@ def mixed(name="v"):
         refs[f"{name}/{row}.4"] = "abcd"
     refs[f"{name}/0.5"] = ["whole.bin"]
     return refs
+
+
+def test_a_span_that_is_no_place_in_a_file_is_an_error_that_names_the_array():
+    with pytest.raises(ReferenceSetError, match=rf"^v: bytes {2**63 - 1}\+1 of file 0: .* 64 bits"):
+        look(zaro.References.open({"v/.zarray": array([1], [1]), "v/0": ["f.bin", 2**63 - 1, 1]}))
+
+
+def test_a_set_of_one_step_grows_along_the_next_dimension():
+    refs = {"v/.zarray": array([1, 10, 2], [1, 1, 1])}
+    refs |= {f"v/0.{k}.{j}": ["f.bin", 20 * k + 10 * j, 10] for k in range(10) for j in range(2)}
+    found = look(zaro.References.open(refs)).documents
+    assert found.chunks.tolist() == [4, 8, 12, 16, 20]
+    assert (np.diff(found.nbytes["JSON"]) > 0).all()
+    assert (found.nbytes["generator"] > 0).all()
 
 
 def test_numbers_are_those_of_the_set():

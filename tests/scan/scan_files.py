@@ -8,6 +8,7 @@ from pathlib import Path
 import h5py
 import netCDF4
 import numpy as np
+import xarray as xr
 import zarr
 
 import zaro
@@ -41,6 +42,24 @@ def climate(file: Path, *, first: int = 0, days: int = 6, chunk: int = 2, **how)
         pr = ds.createVariable("pr", "f4", ("time", "lat", "lon"), **how)
         pr[1:] = rng.normal(size=(days - 1, 7, 9))
     return file
+
+
+def days(folder: Path, n: int) -> list[Path]:
+    """Files of such fields, each six days later than the one before."""
+    return [climate(folder / f"day_{k:03}.nc", first=6 * k) for k in range(n)]
+
+
+def by_xarray(paths: list[Path]) -> xr.Dataset:
+    """Files joined along time by xarray, from the first of them what has no time."""
+    return xr.open_mfdataset(
+        paths,
+        combine="nested",
+        concat_dim="time",
+        data_vars="minimal",
+        coords="minimal",
+        compat="override",
+        join="override",
+    )
 
 
 def classic(file: Path, version: str, record_variables: int = 3) -> Path:

@@ -22,8 +22,7 @@ from zaro.scan import append, concat, scan
 
 @pytest.fixture(scope="module")
 def year(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("year")
-    return [files.climate(folder / f"day_{k:03}.nc", first=6 * k) for k in range(5)]
+    return files.days(tmp_path_factory.mktemp("year"), 5)
 
 
 def saved(sets, target, **how):
@@ -52,15 +51,7 @@ def test_a_set_that_grew_opens_as_the_files_do(year, tmp_path, name, inline):
     append(target, sets[2:4], "time")
     append(target, sets[4:], "time")
     with (
-        xr.open_mfdataset(
-            year,
-            combine="nested",
-            concat_dim="time",
-            data_vars="minimal",
-            coords="minimal",
-            compat="override",
-            join="override",
-        ) as expected,
+        files.by_xarray(year) as expected,
         xr.open_dataset(target, engine="zaro") as found,
     ):
         xr.testing.assert_identical(found.load(), expected.load())

@@ -20,23 +20,14 @@ from zaro.scan import scan
 
 @pytest.fixture(scope="module")
 def year(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("year")
-    return [files.climate(folder / f"day_{k:03}.nc", first=6 * k) for k in range(4)]
+    return files.days(tmp_path_factory.mktemp("year"), 4)
 
 
 @pytest.mark.parametrize("inline", [0, 500, 1 << 20])
 def test_files_joined_along_time_open_as_xarray_opens_them(year, inline):
     refs = concat([scan(file, inline_threshold=inline) for file in year], "time")
     with (
-        xr.open_mfdataset(
-            year,
-            combine="nested",
-            concat_dim="time",
-            data_vars="minimal",
-            coords="minimal",
-            compat="override",
-            join="override",
-        ) as expected,
+        files.by_xarray(year) as expected,
         xr.open_dataset(refs, engine="zaro") as found,
         xr.open_dataset(files.document(refs), engine="kerchunk") as theirs,
     ):

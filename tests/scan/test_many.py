@@ -23,7 +23,7 @@ from zaro.scan import many
 
 @pytest.fixture
 def year(tmp_path):
-    return [files.climate(tmp_path / f"day_{k:03}.nc", first=6 * k) for k in range(4)]
+    return files.days(tmp_path, 4)
 
 
 @pytest.mark.parametrize("name", ["refs.json", "refs.parquet"])
@@ -32,15 +32,7 @@ def test_files_are_joined_and_written(year, tmp_path, name, more):
     target = tmp_path / name
     assert main(["scan", str(tmp_path / "day_*.nc"), "--concat", "time", "-o", str(target), *more]) == 0
     with (
-        xr.open_mfdataset(
-            year,
-            combine="nested",
-            concat_dim="time",
-            data_vars="minimal",
-            coords="minimal",
-            compat="override",
-            join="override",
-        ) as expected,
+        files.by_xarray(year) as expected,
         xr.open_dataset(target, engine="zaro") as found,
     ):
         xr.testing.assert_identical(found.load(), expected.load())

@@ -19,6 +19,8 @@ __all__ = [
     "ALLOWANCE",
     "ARRAY",
     "GOOD",
+    "REFS",
+    "VALUES",
     "Case",
     "Error",
     "Promise",
@@ -30,6 +32,7 @@ __all__ = [
     "reads",
     "reads_damaged",
     "same",
+    "write_chunks",
     "write_json",
 ]
 
@@ -49,6 +52,13 @@ ARRAY: dict[str, Any] = {
 """The array of good cases: two chunks of four numbers."""
 VALUES = np.arange(8, dtype="<i4") * 1001
 """What the arrays of good cases hold."""
+REFS: dict[str, Any] = {
+    ".zgroup": '{"zarr_format":2}',
+    "x/.zarray": json.dumps(ARRAY),
+    "x/0": ["data.bin", 0, 16],
+    "x/1": ["data.bin", 16, 16],
+}
+"""References to such an array `x`, whose chunks lie one behind the other in `data.bin`."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +91,9 @@ class Case:
     declared : int
         Bytes of output that the caller asks for, or that the material itself has.
     seconds : float
-        Time that the read may take.
+        Time of the processor that the read may take.
+    waits : float
+        Time of the clock; only who waits for something else than the processor comes near it.
     """
 
     name: str
@@ -90,6 +102,7 @@ class Case:
     promise: Promise
     declared: int = 0
     seconds: float = 10.0
+    waits: float = 120.0
 
 
 def error(kind: str, *words: str) -> Error:
@@ -108,6 +121,13 @@ def nothing(folder: Path) -> None:
 def write_json(path: Path, value: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value))
+
+
+def write_chunks(folder: Path, *prefixes: str) -> None:
+    """Write the two chunks of a good array into its folder, under keys with these prefixes."""
+    for prefix in prefixes or ("",):
+        for k in (0, 1):
+            VALUES[4 * k : 4 * k + 4].tofile(folder / f"{prefix}{k}")
 
 
 def bomb(mbytes: int, fill: bytes = b"\0", start: bytes = b"", *, wbits: int = 31) -> bytes:

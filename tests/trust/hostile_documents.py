@@ -10,18 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import ARRAY, GOOD, VALUES, Case, Promise, bomb, error, reads, reads_damaged
+from cases import ARRAY, GOOD, REFS, VALUES, Case, Promise, bomb, error, reads, reads_damaged
 
 import zaro
 
 CASES: list[Case] = []
-
-REFS: dict[str, Any] = {
-    ".zgroup": '{"zarr_format":2}',
-    "x/.zarray": json.dumps(ARRAY),
-    "x/0": ["data.bin", 0, 16],
-    "x/1": ["data.bin", 16, 16],
-}
 
 
 def refs(**changes: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cases import ARRAY, GOOD, VALUES, Case, Promise, error, reads, reads_damaged, same
+from cases import ARRAY, GOOD, VALUES, Case, Promise, error, reads, reads_damaged, same, write_chunks
 
 import zaro
 import zaro.config
@@ -36,9 +36,7 @@ def write(folder: Path, document: Any) -> None:
     is_v3 = not isinstance(document, Mapping) or document.get("zarr_format") != 2
     text = document if isinstance(document, str | bytes) else json.dumps(document)
     (x / ("zarr.json" if is_v3 else ".zarray")).write_bytes(text.encode() if isinstance(text, str) else text)
-    for k in (0, 1):
-        for name in (f"{k}", f"c/{k}"):
-            (x / name).write_bytes(VALUES[4 * k : 4 * k + 4].tobytes())
+    write_chunks(x, "", "c/")
 
 
 def case(name: str, document: Any, promise: Promise, **more: Any) -> None:

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import http_server
-from cases import ARRAY, GOOD, VALUES, Case, Promise, bomb, either, error, nothing, same, write_json
+from cases import (
+    ARRAY,
+    GOOD,
+    REFS,
+    VALUES,
+    Case,
+    Promise,
+    bomb,
+    either,
+    error,
+    nothing,
+    same,
+    write_chunks,
+    write_json,
+)
 from material import s3_options
 
 import zaro
@@ -19,6 +32,10 @@ import zaro.config
 
 CASES: list[Case] = []
 TIMEOUT = 1.5
+PATIENCE = 20.0
+"""Seconds for a request that shall be answered in the end, however busy the machine is."""
+WAITS = 20.0
+"""Seconds of the clock in which a read of a few requests of TIMEOUT must end."""
 
 FILL = [-1] * 8
 FAULTS: dict[str, tuple[Callable[[str], bool], http_server.Fault, int]] = {}
@@ -90,32 +107,19 @@ def published(folder: Path) -> Iterator[str]:
         root / "store" / ".zmetadata",
         {"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}, "x/.zarray": ARRAY}},
     )
-    for k in (0, 1):
-        (root / "store" / "x").mkdir(exist_ok=True)
-        VALUES[4 * k : 4 * k + 4].tofile(root / "store" / "x" / f"{k}")
+    (root / "store" / "x").mkdir()
+    write_chunks(root / "store" / "x")
     VALUES.tofile(root / "data.bin")
-    refs = {
-        ".zgroup": '{"zarr_format":2}',
-        "x/.zarray": json.dumps(ARRAY),
-        "x/0": ["data.bin", 0, 16],
-        "x/1": ["data.bin", 16, 16],
-    }
-    write_json(root / "refs.json", refs)
-    write_json(root / "local.json", {**refs, "x/0": ["file:///etc/passwd", 0, 16]})
-    write_json(root / "climbs.json", {**refs, "x/0": ["../../../../../etc/passwd", 0, 16]})
-    write_json(root / "plain.json", {**refs, "x/0": ["/etc/passwd", 0, 16]})
-    write_json(root / "chain.json", {**refs, "x/0": ["simplecache::file:///etc/passwd", 0, 16]})
-    write_json(root / "reference.json", {**refs, "x/0": ["reference://x::file:///etc/passwd", 0, 16]})
-    write_json(
-        root / "environment.json",
-        {
-            **refs,
-            "x/0": ["{{u}}$HOME${HOME}~", 0, 16],
-        },
-    )
-    write_json(root / "zip.json", {**refs, "x/0": ["zip://x::/etc/passwd", 0, 16]})
-    write_json(root / "memory.json", {**refs, "x/0": ["memory://x", 0, 16]})
-    write_json(root / "metadata.json", {**refs, "x/.zarray": ["/etc/passwd"]})
+    write_json(root / "refs.json", REFS)
+    write_json(root / "local.json", {**REFS, "x/0": ["file:///etc/passwd", 0, 16]})
+    write_json(root / "climbs.json", {**REFS, "x/0": ["../../../../../etc/passwd", 0, 16]})
+    write_json(root / "plain.json", {**REFS, "x/0": ["/etc/passwd", 0, 16]})
+    write_json(root / "chain.json", {**REFS, "x/0": ["simplecache::file:///etc/passwd", 0, 16]})
+    write_json(root / "reference.json", {**REFS, "x/0": ["reference://x::file:///etc/passwd", 0, 16]})
+    write_json(root / "environment.json", {**REFS, "x/0": ["{{u}}$HOME${HOME}~", 0, 16]})
+    write_json(root / "zip.json", {**REFS, "x/0": ["zip://x::/etc/passwd", 0, 16]})
+    write_json(root / "memory.json", {**REFS, "x/0": ["memory://x", 0, 16]})
+    write_json(root / "metadata.json", {**REFS, "x/.zarray": ["/etc/passwd"]})
     for name in FAULTS:
         (folder / name).symlink_to("good")
     seen: Counter[tuple[str, str]] = Counter()
@@ -148,13 +152,16 @@ def of_documents(path: str) -> bool:
 
 
 def read_at(
-    name: str, expected: Any = VALUES, limit: int | None = None, **options: Any
+    name: str,
+    expected: Any = VALUES,
+    limit: int | None = None,
+    timeout: float = PATIENCE,
+    **options: Any,
 ) -> Callable[[Path, str], None]:
     def read(folder: Path, address: str) -> None:
         if limit is not None:
             zaro.config.DOCUMENT = limit
-        seconds = 20.0 if name.startswith("good") else TIMEOUT
-        same(zaro.open(f"{address}/{name}", "x", timeout=seconds, **options)[...], expected)
+        same(zaro.open(f"{address}/{name}", "x", timeout=timeout, **options)[...], expected)
 
     return read
 
@@ -175,16 +182,22 @@ def case(
     """Two cases of one fault: the chunks of a store, and a file that references point at."""
     name = f"f{len(FAULTS)}"
     FAULTS[name] = fails, fault, times
-    CASES.append(Case(f"http, {label}, keys", nothing, read_at(f"{name}/store", expected), by_key, **more))
-    CASES.append(
-        Case(
-            f"http, {label}, references",
-            nothing,
-            read_at(f"{name}/refs.json", [0] * 8 if zeros else VALUES, limit),
-            by_reference,
-            **more,
-        )
-    )
+    for what, target, values, promise in (
+        ("keys", "store", expected, by_key),
+        ("references", "refs.json", [0] * 8 if zeros else VALUES, by_reference),
+    ):
+        timeout = _timeout(promise)
+        read = read_at(f"{name}/{target}", values, limit, timeout)
+        CASES.append(Case(f"http, {label}, {what}", nothing, read, promise, waits=_waits(timeout), **more))
+
+
+def _timeout(promise: Promise) -> float:
+    """Seconds for a request: few where it is in vain."""
+    return PATIENCE if promise is GOOD else TIMEOUT
+
+
+def _waits(timeout: float) -> float:
+    return WAITS if timeout == TIMEOUT else Case.waits
 
 
 KEY = error("ChunkError", "chunk 'x/", "127.0.0.1")  # whichever of the chunks is the first to fail
@@ -310,30 +323,23 @@ def s3_case(
     bucket = f"f{len(FAULTS)}"
     FAULTS[bucket] = fails, fault, times
 
-    def read_from(target: str, expected: Any) -> Callable[[Path, str], None]:
+    def read_from(target: str, expected: Any, timeout: float) -> Callable[[Path, str], None]:
         def read(folder: Path, address: str) -> None:
             how = s3_options(address)
             found = zaro.open(
-                f"s3://{bucket}/{target}",
-                "x",
-                storage_options=how,
-                remote_options=how,
-                timeout=TIMEOUT if times == 0 and fault != "file" else 20.0,
+                f"s3://{bucket}/{target}", "x", storage_options=how, remote_options=how, timeout=timeout
             )
             same(found[...], expected)
 
         return read
 
-    CASES.append(Case(f"s3, {label}, keys", nothing, read_from("store", expected), by_key, seconds=20))
-    CASES.append(
-        Case(
-            f"s3, {label}, references",
-            nothing,
-            read_from("refs.json", [0] * 8 if zeros else VALUES),
-            by_reference,
-            seconds=20,
-        )
-    )
+    for what, target, values, promise in (
+        ("keys", "store", expected, by_key),
+        ("references", "refs.json", [0] * 8 if zeros else VALUES, by_reference),
+    ):
+        timeout = _timeout(promise)
+        read = read_from(target, values, timeout)
+        CASES.append(Case(f"s3, {label}, {what}", nothing, read, promise, seconds=20, waits=_waits(timeout)))
 
 
 S3_KEY = error("ChunkError", "chunk 'x/", "s3://")

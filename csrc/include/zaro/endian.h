@@ -1,4 +1,4 @@
-/* endian.h - unaligned reads of little- and big-endian integers. Trusts the pointer. */
+/* endian.h - unaligned reads of little-endian integers. Trusts the pointer. */
 #ifndef ZARO_ENDIAN_H
 #define ZARO_ENDIAN_H
 
@@ -27,12 +27,6 @@ static inline uint64_t zaro_le64(const void *at) {
     uint64_t v;
     memcpy(&v, at, sizeof v);
     return ZARO_BIG_ENDIAN ? __builtin_bswap64(v) : v;
-}
-
-static inline uint32_t zaro_be32(const void *at) {
-    uint32_t v;
-    memcpy(&v, at, sizeof v);
-    return ZARO_BIG_ENDIAN ? v : __builtin_bswap32(v);
 }
 
 #endif

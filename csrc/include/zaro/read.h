@@ -88,7 +88,6 @@ typedef struct {
     size_t block_most;  /* bytes of the largest block */
     size_t stored_most; /* bytes that the largest stored chunk may have */
     size_t scratch;
-    bool exact;
     size_t claim; /* tasks that a worker takes at a time */
 
     /* shared while it runs */

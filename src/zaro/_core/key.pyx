@@ -2,10 +2,9 @@
 # cython: freethreading_compatible=True
 """From keys to chunks and back (key.h), for one array and for a whole set."""
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
 import numpy as np
 

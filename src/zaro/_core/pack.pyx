@@ -58,8 +58,11 @@ def modal(const int32_t[::1] file not None, const int64_t[::1] length not None):
     column.file, column.length = &file[0], &length[0]
     cdef zaro_status status = ZARO_MEMORY
     cdef int64_t[::1] key, times
-    cdef size_t capacity = 1 << 15
+    cdef size_t capacity = 1 << 15, enough = 1
+    while enough < <size_t>chunks * 2:
+        enough *= 2
     while status == ZARO_MEMORY:
+        capacity = min(capacity, enough)
         key, times = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
         with nogil:
             status = zaro_pack_modal(&column, chunks, &key[0], &times[0], capacity, &found)

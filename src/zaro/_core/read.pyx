@@ -4,7 +4,6 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals
-from libc.errno cimport errno
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
@@ -88,7 +87,6 @@ cdef extern from "zaro/read.h" nogil:
     void zaro_worker_open(zaro_worker *worker, zaro_decoder *decoder, uint8_t *room)
     void zaro_worker_close(zaro_worker *worker)
     void zaro_read_stop(zaro_read *read)
-    void zaro_read_index(const zaro_read *read, size_t task, int64_t *index)
 
 # Tasks between two looks at pending signals: Ctrl-C is answered within a few milliseconds
 cdef enum:
@@ -313,8 +311,8 @@ cdef class Read:
     def from_memory(self, list buffers not None, tasks=None):
         """The stored bytes of chunks, one buffer (None = absent) for each of `tasks`."""
         cdef size_t n = len(buffers), k
-        self.release()
         self.select(tasks, n)
+        self.release()
         self.views = <Py_buffer *>calloc(max(n, 1), sizeof(Py_buffer))
         self.data = <const uint8_t **>calloc(max(n, 1), sizeof(uint8_t *))
         self.nbytes = <size_t *>calloc(max(n, 1), sizeof(size_t))
@@ -352,18 +350,6 @@ cdef class Read:
     def stop(self):
         """Ask every thread to stop after the chunk it is at."""
         zaro_read_stop(&self.read)
-
-    def index(self, size_t task):
-        """Position in the chunk grid of a task."""
-        cdef int64_t at[ZARO_MAX_RANK]
-        memset(at, 0, sizeof(at))
-        zaro_read_index(&self.read, task, at)
-        return tuple([at[d] for d in range(self.read.rank)])
-
-    @property
-    def room(self):
-        """Bytes that each worker needs."""
-        return zaro_read_room(&self.read)
 
     @property
     def stored_most(self):

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 # cython: freethreading_compatible=True
-"""Reference scanning (scan.h): a document to columns; and from keys to chunks and back."""
+"""Reference scanning (scan.h): a document to columns."""
 
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -54,8 +54,8 @@ cdef extern from "zaro/scan.h" nogil:
         size_t n_inline
         size_t n_arrays
         size_t n_objects
-        const uint8_t *field[3]
-        size_t field_n[3]
+        const uint8_t *field[ZARO_SCAN_FIELDS]
+        size_t field_n[ZARO_SCAN_FIELDS]
         uint64_t n_refs
         bint nested
         bint mixed

@@ -1,8 +1,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-NAME: int
-
 def rows(
     out: bytearray,
     path: bytes,

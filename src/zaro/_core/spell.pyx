@@ -9,7 +9,6 @@ from zaro._core.status cimport ZARO_OK, zaro_status
 
 cdef extern from "zaro/key.h" nogil:
     enum: ZARO_MAX_RANK
-    enum: ZARO_KEY_NAME
 
 cdef extern from "zaro/spell.h" nogil:
     ctypedef struct zaro_spelling:
@@ -25,8 +24,6 @@ cdef extern from "zaro/spell.h" nogil:
     zaro_status zaro_spell_rows(const zaro_spelling *how, size_t n, const int64_t *id, const int32_t *file,
                                 const int64_t *offset, const int64_t *length, uint8_t *out, size_t room,
                                 size_t *done, size_t *used)
-
-NAME = ZARO_KEY_NAME
 
 
 def rows(uint8_t[::1] out not None, bytes path not None, const int64_t[::1] grid not None,

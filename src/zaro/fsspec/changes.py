@@ -49,6 +49,13 @@ class ChangedTable(OneByOne):
         kept.update(chunk for chunk, value in self.changes.items() if value is not None)
         return np.array(sorted(kept), np.int64)
 
+    def candidates(self) -> Ids | None:
+        """Give those of the table and of the changes, where the table tells them."""
+        few = self.written.candidates()
+        if few is None:
+            return None
+        return np.union1d(few[few < self.nchunks], np.array(list(self.changes), np.int64))
+
 
 def overlaid(found: Located, rows: Mapping[int, Any]) -> Located:
     """Columns with some rows replaced by references as fsspec has them, or None.

@@ -68,6 +68,9 @@ class Plan:
         place = np.unravel_index(task, counts) if counts else ()
         return tuple(int(axis.chunks[k]) for axis, k in zip(self.axes, place, strict=True))
 
+    points = None
+    """Nothing: elements are taken by axes."""
+
     def rows(self, out: NDArray[Any]) -> list[tuple[Any, ...]]:
         """The axes as the kernel takes them, with the strides of `out`."""
         strides = iter(out.strides)
@@ -93,6 +96,15 @@ class PointsPlan:
     def n_task(self) -> int:
         """Number of chunks touched."""
         return len(self.chunk_ids)
+
+    @property
+    def points(self) -> tuple[Any, ...]:
+        """The elements as the kernel takes them."""
+        return self.begin, self.index, self.source, self.target, self.block
+
+    def rows(self, out: NDArray[Any]) -> list[tuple[Any, ...]]:
+        """The axes as the kernel takes them: nothing is taken by them."""
+        return [(np.empty((0, 6), np.int64), None, None, 0)] * self.index.shape[1]
 
     def ids(self) -> NDArray[np.int64]:
         """Chunk ids of all tasks, in their order."""

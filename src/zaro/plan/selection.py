@@ -207,7 +207,6 @@ def _list(item: Any, size: int, axis: int, *, scalar: bool) -> Any:
         values = np.zeros(values.shape, np.int64)
     if values.dtype.kind not in "iu":
         raise SelectionError(f"axis {axis}: {item!r} is no index, slice, list of integers or mask")
-    values = values.astype(np.int64)
     if not scalar and values.ndim != 1:
         raise SelectionError(
             f"axis {axis}: a list of positions has one dimension, this one has {values.ndim}"
@@ -215,6 +214,7 @@ def _list(item: Any, size: int, axis: int, *, scalar: bool) -> Any:
     wrong = (values < -size) | (values >= size)
     if wrong.any():
         raise SelectionError(f"axis {axis}: index {values[wrong].flat[0]} in a dimension of {size}")
+    values = values.astype(np.int64)  # not before: a number beyond it would turn into one below zero
     values = np.where(values < 0, values + size, values)
     return values if scalar else _regular(values)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from zaro.plot.measure import ArrayLook, Look, spans
 from zaro.plot.theme import Theme, words
 from zaro.plot.weigh import FORMS, Documents
-from zaro.report import size_of
+from zaro.report import count_of, size_of
 
 __all__ = [
     "MOST",
@@ -98,7 +98,7 @@ def maps_of(figure: Figure, arrays: Sequence[ArrayLook], theme: Theme) -> None:
     _map_legend(figure, shown, theme)
     left = len(arrays) - len(shown)
     if left:
-        note = f"and {left} more {'array' if left == 1 else 'arrays'}, smaller"
+        note = f"and {count_of(left, 'more array')}, smaller"
         axes[-1][0].annotate(
             note, (0, 0), (0, -24), "axes fraction", textcoords="offset points", color=theme.quiet
         )
@@ -111,8 +111,8 @@ def map_of(axes: Axes, one: ArrayLook, theme: Theme) -> None:
     """The chunk map: absent, inline, or in which file; a cell of several chunks mixes their colours."""
     cells = one.cells
     title = f"{words(one.path or '/', 40)}   {' x '.join(map(str, one.grid)) or 'scalar'}"
-    title += f"{' = ' if len(one.grid) > 1 else ' '}{_count(one.chunks, 'chunk')}"
-    axes.set_title(f"{title}, {_count(one.files, 'file')}" if one.files else title)
+    title += f"{' = ' if len(one.grid) > 1 else ' '}{count_of(one.chunks, 'chunk')}"
+    axes.set_title(f"{title}, {count_of(one.files, 'file')}" if one.files else title)
     axes.set_yticks([])
     for spine in axes.spines.values():
         spine.set_visible(False)
@@ -410,10 +410,6 @@ def _count_ticks(axes: Axes) -> None:
     axes.xaxis.set_major_locator(LogLocator(numticks=5))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
     axes.minorticks_off()
-
-
-def _count(n: int, name: str) -> str:
-    return f"{n:,} {name}{'' if n == 1 else 's'}"
 
 
 def save(figure: Any, file: IO[bytes], form: str) -> None:

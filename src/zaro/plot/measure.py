@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro.errors import ReferenceSetError
 from zaro.plan.requests import merge
 from zaro.plot.weigh import Documents, folder_of_names, weigh
 from zaro.references.columns import name_of
@@ -110,6 +111,8 @@ def look(refs: References, arrays: Sequence[str] | None = None) -> Look:
     ------
     KeyError
         There is no such array; told by path.
+    ReferenceSetError
+        A span is no place in a file.
 
     Notes
     -----
@@ -127,7 +130,10 @@ def _look(path: str, layout: ChunkLayout, table: Table) -> ArrayLook:
     for ids in batches(table, BATCH):
         at = table.locate(ids)
         map_.add(ids, at.file_id)
-        tally.add(at)
+        try:
+            tally.add(at)
+        except ValueError as err:
+            raise ReferenceSetError("", path, str(err)) from err
     return ArrayLook(
         path=path,
         grid=layout.grid,

@@ -12,7 +12,7 @@ from zaro.plot import draw
 from zaro.plot.measure import ArrayLook, Look
 from zaro.plot.theme import DARK, LIGHT, Theme, drawing, words
 from zaro.plot.weigh import FORMS
-from zaro.report import size_of
+from zaro.report import count_of, size_of
 
 __all__ = ["page"]
 
@@ -40,7 +40,7 @@ def page(look: Look) -> str:
     stored = sum(one.nbytes for one in look.arrays)
     parts = [
         f"<h1>{escape(look.name)}</h1>",
-        f"<p>{_count(len(look.arrays), 'array')}, {_count(total, 'chunk')}, "
+        f"<p>{count_of(len(look.arrays), 'array')}, {count_of(total, 'chunk')}, "
         f"{size_of(stored)} in known spans.</p>",
         *_section("Chunks", _CHUNKS, _picture(look, _maps, draw.map_height(look.arrays), "chunk maps")),
         *_section(
@@ -62,10 +62,6 @@ def page(look: Look) -> str:
     )
 
 
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-
 _CHUNKS = (
     "Each cell is a chunk, or mixes the colours of several. The first dimension of several chunks runs to "
     "the right, the others run down together. Beside it, how many chunks are stored in how many bytes."
@@ -74,7 +70,10 @@ _SHARES = (
     "Uniform chunks have the commonest stored size of their array, unique ones another; skipped ones are not "
     "listed and read as the fill value. A generator says uniform chunks once, and all others one by one."
 )
-_SIZES = "The document of a growing part of the set, cut along the first dimension, in every form."
+_SIZES = (
+    "The document of a growing part of the set, cut along the first dimension of several chunks, in every "
+    "form."
+)
 _REQUESTS = (
     "Neighbouring spans are merged: so many requests a read of each whole array makes on a remote file."
 )
@@ -162,7 +161,7 @@ def _numbers(look: Look) -> str:
     shown = look.arrays[:_MOST_ROWS]
     table = _table(head, map(_row, shown))
     left = len(look.arrays) - len(shown)
-    return table + (f"<p>and {left:,} more arrays</p>" if left else "")
+    return table + (f"<p>and {count_of(left, 'more array')}</p>" if left else "")
 
 
 def _row(one: ArrayLook) -> Iterable[str]:

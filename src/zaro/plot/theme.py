@@ -61,18 +61,9 @@ DARK = Theme(
 THEMES: dict[str, Theme] = {"light": LIGHT, "dark": DARK}
 
 
-@contextmanager
-def drawing(theme: Theme) -> Iterator[None]:
-    """Settings that hold while a picture is drawn or saved: a set may name its arrays as it likes.
-
-    No name is read as a formula, and one in letters that the font lacks is no reason to warn.
-    """
-    import logging
-    import warnings
-
-    import matplotlib as mpl
-
-    settings: Any = {
+def _settings(theme: Theme) -> Any:
+    """Settings of matplotlib; no name is read as a formula."""
+    return {
         "text.parse_math": False,
         "text.color": theme.text,
         "axes.facecolor": theme.surface,
@@ -105,9 +96,22 @@ def drawing(theme: Theme) -> Iterator[None]:
         "xtick.major.width": 0.6,
         "ytick.major.width": 0.6,
     }
+
+
+@contextmanager
+def drawing(theme: Theme) -> Iterator[None]:
+    """Settings that hold while a picture is drawn or saved: a set may name its arrays as it likes.
+
+    No name is read as a formula, and one in letters that the font lacks is no reason to warn.
+    """
+    import logging
+    import warnings
+
+    import matplotlib as mpl
+
     logger = logging.getLogger("matplotlib.font_manager")
     level = logger.level
-    with mpl.rc_context(settings), warnings.catch_warnings():
+    with mpl.rc_context(_settings(theme)), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         logger.setLevel(logging.ERROR)
         try:

@@ -16,7 +16,7 @@ from zaro.references.contents import Contents
 from zaro.references.files import Files, JoinedFiles
 from zaro.references.layout import ChunkLayout
 from zaro.references.set import References
-from zaro.references.table import DenseTable, EmptyTable, SparseTable, Table, batches
+from zaro.references.table import DenseTable, SparseTable, Table, batches
 
 __all__ = ["FORMS", "Documents", "folder_of_names", "weigh"]
 
@@ -57,7 +57,7 @@ class Documents:
 
 
 def weigh(contents: Contents, paths: Sequence[str]) -> Documents:
-    """Weigh the documents of a set, and of parts of it that are cut along the first dimension."""
+    """Weigh the documents of a set, and of parts of it, cut along the first dimension of several chunks."""
     rows = max((_rows(contents.layouts[path]) for path in paths), default=1)
     ends = sorted({max(rows * k // STEPS, 1) for k in range(1, STEPS + 1)})
     parts = [_Part(contents, paths, rows, end) for end in ends]
@@ -73,12 +73,17 @@ def weigh(contents: Contents, paths: Sequence[str]) -> Documents:
     return Documents(chunks, np.array([part.files for part in parts], np.int64), nbytes, measured)
 
 
+def _axis(grid: tuple[int, ...]) -> int:
+    """First dimension of several chunks: a part of it is the first so many ids of the grid."""
+    return next((k for k, size in enumerate(grid) if size > 1), 0)
+
+
 def _rows(layout: ChunkLayout) -> int:
-    return layout.grid[0] if layout.grid and layout.nchunks else 1
+    return layout.grid[_axis(layout.grid)] if layout.grid and layout.nchunks else 1
 
 
 class _Part:
-    """A set cut off after some of its chunks along the first dimension; arrays of other lengths likewise."""
+    """A set cut off after some of its chunks along a dimension; arrays of other lengths likewise."""
 
     def __init__(self, contents: Contents, paths: Sequence[str], rows: int, end: int) -> None:
         self.contents, self.ends = contents, {}
@@ -101,9 +106,9 @@ class _Part:
         for path, end in self.ends.items():
             layout = self.contents.layouts[path]
             if layout.grid and layout.nchunks:
-                layout = ChunkLayout(
-                    (end * layout.grid[0] // layout.nchunks, *layout.grid[1:]), layout.encoding
-                )
+                grid, axis = layout.grid, _axis(layout.grid)
+                rows = end * grid[axis] // layout.nchunks
+                layout = ChunkLayout((*grid[:axis], rows, *grid[axis + 1 :]), layout.encoding)
             found.layouts[path] = layout
             found.tables[path] = _cut_table(self.contents.tables[path], end)
         return found
@@ -111,9 +116,8 @@ class _Part:
 
 def _existing(table: Table, end: int) -> int:
     """Rows of the table of a part: of one that is mostly absent only those that are there."""
-    if isinstance(table, EmptyTable):
-        return 0
-    return int(np.searchsorted(table.ids, end)) if isinstance(table, SparseTable) else end
+    few = table.candidates()
+    return end if few is None else int(np.searchsorted(few, end))
 
 
 def _files_of(table: Table, end: int) -> int:
@@ -131,15 +135,11 @@ def _files_of(table: Table, end: int) -> int:
 
 
 def _cut_table(table: Table, end: int) -> Table:
-    if isinstance(table, EmptyTable):
-        return EmptyTable(end)
-    if isinstance(table, SparseTable):
-        ids = table.ids[: np.searchsorted(table.ids, end)]
-        at = table.locate(ids)
-        names = _Written(at.files)
-        return SparseTable(end, ids, at.file_id, at.offset, at.length, names, at.inline)
-    at = table.locate(np.arange(end, dtype=np.int64))
-    return DenseTable(at.file_id, at.offset, at.length, _Written(at.files), at.inline)
+    few = table.candidates()
+    ids = np.arange(end, dtype=np.int64) if few is None else few[: np.searchsorted(few, end)]
+    at = table.locate(ids)
+    columns = at.file_id, at.offset, at.length, _Written(at.files), at.inline
+    return DenseTable(*columns) if few is None else SparseTable(end, ids, *columns)
 
 
 class _Written(Sequence[str]):

@@ -39,10 +39,9 @@ def read_fetched(
     todo = np.arange(plan.n_task) if tasks is None else tasks
     size = max(1, min(256, _BATCH_BYTES // max(source.metadata.chunk_nbytes, 1)))
     batches = deque(todo[k : k + size] for k in range(0, len(todo), size))
-    absent = 0
+    absent: list[int] = []
 
     def take_part(worker: Worker) -> None:
-        nonlocal absent
         while True:
             try:
                 batch = batches.popleft()
@@ -52,12 +51,11 @@ def read_fetched(
             kernel.from_memory(fetched(source, plan, located, batch), batch)
             kernel.run(worker)
             if kernel.error is not None:
-                batches.clear()
                 raise kernel_error(source, plan, kernel, batch)
-            absent += kernel.absent
+            absent.append(kernel.absent)
 
     on_threads(take_part, batches.clear, thread_count(len(todo), source.metadata.chunk_nbytes))
-    return absent
+    return sum(absent)
 
 
 def fetched(

@@ -72,7 +72,7 @@ def _object_block(source: Source, plan: Plan | PointsPlan, task: int, stored: By
     assert to_block is not None
     try:
         return to_block(stored)
-    except Exception as err:  # as in _fetch
+    except Exception as err:  # whatever is in the bytes becomes an error that names the chunk
         raise chunk_error(source, plan, task, err) from err
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from zaro._core.read import PathTable, Read, Worker
 from zaro._core.reason import REASON, Status
-from zaro.errors import CorruptChunkError
+from zaro.errors import ChunkError, CorruptChunkError
 from zaro.plan.chunks import Plan, PointsPlan
 from zaro.plan.requests import Requests, merge
 from zaro.read.errors import chunk_error, facts_of, kernel_error
@@ -38,19 +38,15 @@ def read_remote(
         while (arrived := fetch.take()) is not None:
             chunks = tasks[requests.serves(arrived.number)]
             start = int(requests.offset[arrived.number])
-            try:
-                kernel = kernel_of(source, plan, out)
-                whole = requests.length[arrived.number] == WHOLE
-                if arrived.data is not None and not source.chain.foreign and not whole:
-                    _spans_of(kernel, located, chunks, arrived.data, start)
-                else:
-                    kernel.from_memory(decoded(source, plan, located, chunks, arrived, start), chunks)
-                kernel.run(worker)
-                if kernel.error is not None:
-                    raise kernel_error(source, plan, kernel, chunks)
-            except BaseException:
-                fetch.stop()
-                raise
+            kernel = kernel_of(source, plan, out)
+            whole = requests.length[arrived.number] == WHOLE
+            if arrived.data is not None and not source.chain.foreign and not whole:
+                _spans_of(kernel, located, chunks, arrived.data, start)
+            else:
+                kernel.from_memory(decoded(source, plan, located, chunks, arrived, start), chunks)
+            kernel.run(worker)
+            if kernel.error is not None:
+                raise kernel_error(source, plan, kernel, chunks)
             fetch.done(arrived)
             absent.append(kernel.absent)
 
@@ -64,14 +60,15 @@ def start_requests(
     """Start the requests that bring the bytes of some chunks."""
     from zaro.stores.fetch import Fetch
 
-    length = located.length[tasks]
+    offset, length = located.offset[tasks], located.length[tasks]
     too_long = np.flatnonzero(length > most)
     if len(too_long):
-        task = int(tasks[too_long[0]])
-        raise CorruptChunkError(
-            f"{REASON[Status.LONG]}: at most {most} bytes", **facts_of(source, plan, task)
-        )
-    requests = merge(located.file_id[tasks], located.offset[tasks], length)
+        facts = facts_of(source, plan, int(tasks[too_long[0]]))
+        raise CorruptChunkError(f"{REASON[Status.LONG]}: at most {most} bytes", **facts)
+    too_far = np.flatnonzero(offset > np.iinfo(np.int64).max - np.maximum(length, 0))
+    if len(too_far):
+        raise ChunkError(REASON[Status.OVERFLOW], **facts_of(source, plan, int(tasks[too_far[0]])))
+    requests = merge(located.file_id[tasks], offset, length)
     store, files = located.store, located.files
 
     def span(k: int) -> tuple[str, int, int | None]:

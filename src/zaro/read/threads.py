@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from zaro import config
 from zaro._core.read import Worker
@@ -50,21 +50,41 @@ def _with_worker(take_part: Callable[[Worker], None]) -> None:
 
 
 def on_threads(take_part: Callable[[Worker], None], stop: Callable[[], None], n: int) -> None:
-    """Let this thread and n - 1 others take part; helpers that come too late are let go."""
+    """Let this thread and n - 1 others take part; helpers that come too late are let go.
+
+    What goes wrong on one stops them all. When this returns or raises nobody takes part any more: the output
+    is the caller's again.
+    """
+
+    def help_out() -> None:
+        try:
+            _with_worker(take_part)
+        except BaseException:
+            stop()
+            raise
+
     helpers: list[Future[None]] = []
     if n > 1:
         pool = _helpers(config.threads() - 1)
         with contextlib.suppress(RuntimeError):  # while the interpreter shuts down there are no helpers
-            helpers.extend(pool.submit(_with_worker, take_part) for _ in range(n - 1))
+            helpers.extend(pool.submit(help_out) for _ in range(n - 1))
     try:
         _with_worker(take_part)
+        _finish(helpers)
     except BaseException:
         stop()
+        _finish(helpers)
         raise
-    finally:
-        for helper in helpers:
-            if not helper.cancel():
-                helper.result()
+    for helper in helpers:
+        if not helper.cancelled():
+            helper.result()
+
+
+def _finish(helpers: list[Future[None]]) -> None:
+    """Let helpers go that have not begun, and wait for the others."""
+    begun = [helper for helper in helpers if not helper.cancel()]
+    if begun:
+        wait(begun)
 
 
 def thread_count(n_task: int, block_nbytes: int) -> int:

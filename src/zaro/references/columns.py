@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from zaro.references.contents import Contents
 from zaro.references.files import Files, JoinedFiles, folder_of, is_local, local_path
-from zaro.references.table import ABSENT, EmptyTable, Ids, Located, SparseTable, Table
+from zaro.references.table import ABSENT, Located, Table
 
 if TYPE_CHECKING:
     from zaro.references.set import References
@@ -62,16 +62,8 @@ def used_files(file_id: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[n
 
 def blocks(table: Table, size: int) -> Iterator[tuple[int, Located]]:
     """Blocks of `size` ids that hold any chunk: number of the block, and where its chunks lie."""
-    for block in _candidates(table, size):
+    few = table.candidates()
+    for block in range(-(-table.nchunks // size)) if few is None else np.unique(few // size).tolist():
         at = table.locate(np.arange(block * size, min((block + 1) * size, table.nchunks), dtype=np.int64))
         if (at.file_id != ABSENT).any():
             yield block, at
-
-
-def _candidates(table: Table, size: int) -> Ids | range:
-    """Blocks that may hold a chunk: a table that is mostly absent says so itself."""
-    if isinstance(table, EmptyTable):
-        return range(0)
-    if isinstance(table, SparseTable):
-        return np.unique(table.ids // size)
-    return range(-(-table.nchunks // size))

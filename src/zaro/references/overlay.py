@@ -56,6 +56,11 @@ class OverlayTable(OneByOne):
         """Ids of the chunks that exist in either, ascending."""
         return np.union1d(self.lower.listed(), self.upper.listed())
 
+    def candidates(self) -> NDArray[np.int64] | None:
+        """Give those of both, where both tell them."""
+        below, above = self.lower.candidates(), self.upper.candidates()
+        return None if below is None or above is None else np.union1d(below, above)
+
     def explain(self, chunk: int) -> str:
         """Say what the table that counts knows of a chunk."""
         found = self.upper.locate(np.array([chunk], np.int64)).file_id[0] != ABSENT

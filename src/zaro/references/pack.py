@@ -29,7 +29,7 @@ from zaro.references.columns import contents_of, name_of, target_folder, used_fi
 from zaro.references.contents import Contents
 from zaro.references.fingerprint import MEMBER
 from zaro.references.layout import ChunkLayout, join_path
-from zaro.references.table import INLINE, WHOLE, EmptyTable, Ids, Located, Reference, SparseTable, Table
+from zaro.references.table import INLINE, WHOLE, Ids, Located, Reference, Table
 from zaro.references.writing import Progress, atomic, compressed, spelled
 
 if TYPE_CHECKING:
@@ -146,12 +146,8 @@ def pack(
     return [packed for dims, group in groups.items() for packed in _best(dims, group, names)]
 
 
-def _is_packable(table: Table) -> bool:
-    return not isinstance(table, EmptyTable | SparseTable) and table.nchunks > 0
-
-
 def _column(table: Table, files: _Files) -> Column | None:
-    if not _is_packable(table):
+    if table.nchunks == 0 or table.candidates() is not None:
         return None
     at = table.locate(np.arange(table.nchunks, dtype=np.int64))
     file = np.ascontiguousarray(files.shared(at), np.int32)
@@ -285,7 +281,7 @@ def _left_over(contents: Contents, held: set[str], folder: str | None) -> Iterat
 def _rest_of(
     path: str, table: Table, layout: ChunkLayout, is_held: bool, folder: str | None
 ) -> Iterator[tuple[str, Any]]:
-    ids = table.listed() if not isinstance(table, EmptyTable) else np.empty(0, np.int64)
+    ids = table.listed()
     at = table.locate(ids)
     if is_held:
         left = np.flatnonzero((at.file_id == INLINE) | (at.length == WHOLE))

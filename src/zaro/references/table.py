@@ -96,6 +96,10 @@ class Table(Protocol):
         """Ids of the chunks that exist, ascending."""
         ...
 
+    def candidates(self) -> NDArray[np.int64] | None:
+        """Give ids, ascending, outside which nothing exists, where they are few; None where any may."""
+        ...
+
     def reference(self, chunk: int) -> Reference | None:
         """Find one chunk; None where it is absent."""
         ...
@@ -110,9 +114,13 @@ class Table(Protocol):
 
 
 class OneByOne:
-    """What a table answers for single chunks, unless it knows better."""
+    """What a table answers for single chunks, unless it knows better; and that any chunk may exist."""
 
     __slots__ = ()
+
+    def candidates(self) -> NDArray[np.int64] | None:
+        """None: any chunk may exist."""
+        return None
 
     def reference(self: Table, chunk: int) -> Reference | None:
         """Find one chunk; None where it is absent."""
@@ -183,6 +191,10 @@ class SparseTable(OneByOne):
         ids: Ids = self.ids[self.file_id != ABSENT]
         return ids
 
+    def candidates(self) -> NDArray[np.int64]:
+        """Give the ids of all rows."""
+        return self.ids
+
     def source(self, keys: ArrayKeys) -> Source:
         """Give the columns."""
         return Columns(keys, self.file_id, self.offset, self.length, self.files, self.inline, self.ids)
@@ -203,18 +215,21 @@ class EmptyTable(OneByOne):
         """No ids."""
         return np.empty(0, np.int64)
 
+    def candidates(self) -> NDArray[np.int64]:
+        """No ids."""
+        return self.listed()
+
 
 WALKED = 1 << 33  # a grid that is worth walking through; a larger one is mostly absent
 
 
 def batches(table: Table, size: int) -> Iterator[Ids]:
     """Give the ids of all chunks that exist, ascending, and perhaps absent ones, so many at a time."""
-    if isinstance(table, EmptyTable):
-        return
-    if not isinstance(table, SparseTable) and table.nchunks <= WALKED:
+    few = table.candidates()
+    if few is None and table.nchunks <= WALKED:
         for start in range(0, table.nchunks, size):
             yield np.arange(start, min(start + size, table.nchunks), dtype=np.int64)
         return
-    listed = table.listed()
-    for start in range(0, len(listed), size):
-        yield listed[start : start + size]
+    ids = table.listed() if few is None else few
+    for start in range(0, len(ids), size):
+        yield ids[start : start + size]

@@ -322,6 +322,10 @@ class _Longer(OneByOne):
         """Ids of the chunks that exist, ascending."""
         return self.table.listed()
 
+    def candidates(self) -> NDArray[np.int64] | None:
+        """Give those of the table."""
+        return self.table.candidates()
+
     def explain(self, chunk: int) -> str:
         """Say what the table knows of a chunk."""
         return self.table.explain(chunk) if chunk < self.table.nchunks else ""

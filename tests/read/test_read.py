@@ -349,6 +349,18 @@ def test_a_huge_promise_is_refused_before_memory_is_taken(references: dict[str, 
         zaro.open(references)["sst"][...]
 
 
+@pytest.mark.parametrize("file", ["a.nc", "http://127.0.0.1:9/a.nc"])
+@pytest.mark.parametrize("selection", [slice(None), slice(20, 22)])
+def test_a_span_beyond_any_file_is_an_error_that_names_it(
+    references: dict[str, Any], file: str, selection: slice
+) -> None:
+    url = file if "://" in file else references["sst/3"][0]
+    references["sst/3"] = [url, 2**63 - 4, 24]
+    words = rf"chunk 'sst/3': bytes {2**63 - 4}\+24 of .*a\.nc: .* range of 64 bits"
+    with pytest.raises(zaro.errors.ChunkError, match=words):
+        zaro.open(references)["sst"][selection]
+
+
 # ---- selections ----------------------------------------------------------------------------------
 
 
@@ -369,6 +381,13 @@ def test_a_huge_promise_is_refused_before_memory_is_taken(references: dict[str, 
 def test_a_selection_that_does_not_fit_says_why(store: Path, selection: Any, words: str) -> None:
     with pytest.raises(zaro.errors.SelectionError, match=words):
         zaro.open(store, "sst")[selection]
+
+
+def test_a_position_that_fits_unsigned_numbers_only_is_refused(store: Path) -> None:
+    array = zaro.open(store, "sst")
+    with pytest.raises(zaro.errors.SelectionError, match=f"axis 0: index {2**64 - 1} in a dimension of 4"):
+        array.oindex[np.array([2**64 - 1], np.uint64)]
+    assert same(array.oindex[np.array([3], np.uint64)], array[3:4])
 
 
 def test_an_output_that_does_not_fit_says_what_is_needed(store: Path) -> None:

@@ -1,6 +1,0 @@
-from typing import Any
-
-from numpy.typing import NDArray
-
-def copy(src: NDArray[Any], dst: NDArray[Any]) -> None: ...
-def fill(dst: NDArray[Any], value: bytes) -> None: ...
