@@ -17,6 +17,7 @@
 #define CLAIM_TASKS 32
 /* a region of plain bytes is read piece by piece where pieces lie this far apart, and at once otherwise */
 #define SPARSE_GAP (32 * 1024)
+#define AT_ONCE 0x7ffff000 /* bytes that Linux reads at once at most */
 
 enum { RUNNING = 0, STOPPED = 1, FAILED = 2 };
 
@@ -36,7 +37,8 @@ typedef struct {
     int64_t src_shift; /* bytes from the start of the block to the first element */
     uint8_t *dst;      /* first element of the output */
     size_t nbytes;     /* of the whole block */
-    bool whole;        /* the region is the whole block, in one run */
+    bool all;          /* the region is the whole block */
+    bool whole;        /* and lies in one run */
 } region;
 
 static size_t round_up(size_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
@@ -255,7 +257,7 @@ static zaro_status fetch_into(int fd, int64_t offset, uint8_t *to, size_t n, uin
         *got += (size_t)here;
         if (here == 0)
             break;
-        if (over && *got >= n && *got < n + over)
+        if (over && *got >= n && *got < n + over && here < AT_ONCE)
             break; /* a short read past what was wanted: the file ends there */
     }
     return ZARO_OK;
@@ -387,8 +389,8 @@ static void region_of(const zaro_read *read, size_t task, region *out) {
     }
     out->rank = zaro_stitch_simplify(read->rank, out->walk, &out->src_shift, &dst_shift);
     out->dst = read->out + dst_shift;
-    out->whole = elements * item == (int64_t)out->nbytes && out->src_shift == 0 &&
-                 zaro_stitch_is_run(out->rank, out->walk, read->itemsize);
+    out->all = elements * item == (int64_t)out->nbytes;
+    out->whole = out->all && out->src_shift == 0 && zaro_stitch_is_run(out->rank, out->walk, read->itemsize);
 }
 
 /* Does the last step undo a shuffle that the copy into the output can undo instead? Short rows are slower so. */
@@ -399,24 +401,36 @@ static bool ends_shuffled(const zaro_read *read, const region *to) {
            zaro_stitch_has_rows(to->rank, to->walk, read->itemsize, 32);
 }
 
+/* Does a block that is stored as it is, of which a part is wanted, have the length that it should? */
+static zaro_status check_length(const stored *from, size_t nbytes, zaro_read_error *error) {
+    struct stat file;
+    int64_t end, length = from->length;
+    if (!zaro_add_i64(from->offset, (int64_t)nbytes, &end))
+        return ZARO_OVERFLOW;
+    if (length < 0) {
+        if (fstat(from->fd, &file) != 0 || !S_ISREG(file.st_mode))
+            return ZARO_OK; /* reading says what it is */
+        length = file.st_size < from->offset ? 0 : file.st_size - from->offset;
+    }
+    error->got = length;
+    return length == end - from->offset ? ZARO_OK : length < end - from->offset ? ZARO_SHORT : ZARO_LONG;
+}
+
 /* A region of a block that is stored as it is. */
 static zaro_status run_plain(const zaro_read *read, uint8_t *room, const stored *from, const region *to,
                              zaro_read_error *error) {
-    int64_t end;
     if (to->whole)
         return fetch_plain(from, to->dst, to->nbytes, error);
-    if (from->length >= 0) {
-        error->got = from->length;
-        if ((size_t)from->length != to->nbytes)
-            return (size_t)from->length < to->nbytes ? ZARO_SHORT : ZARO_LONG;
-    }
-    if (from->memory) {
-        zaro_stitch_copy(to->rank, to->walk, read->itemsize, from->memory + to->src_shift, to->dst);
-        return ZARO_OK;
-    }
-    if (!zaro_add_i64(from->offset, (int64_t)to->nbytes, &end))
-        return ZARO_OVERFLOW;
-    return fetch_part(from->fd, from->offset + to->src_shift, to->rank, to->walk, read->itemsize, room, to->dst, error);
+    const uint8_t *block = from->memory ? from->memory : room;
+    zaro_status status =
+        to->all && !from->memory ? fetch_plain(from, room, to->nbytes, error) : check_length(from, to->nbytes, error);
+    if (status != ZARO_OK)
+        return status;
+    if (!to->all && !from->memory)
+        return fetch_part(from->fd, from->offset + to->src_shift, to->rank, to->walk, read->itemsize, room, to->dst,
+                          error);
+    zaro_stitch_copy(to->rank, to->walk, read->itemsize, block + to->src_shift, to->dst);
+    return ZARO_OK;
 }
 
 static zaro_status run_region(const zaro_read *read, zaro_worker *worker, const stored *from, const region *to,

@@ -70,7 +70,7 @@ class Source:
         A file table is known by itself, not by its address: one that a table makes for each look-up may
         come to lie where another one lay.
         """
-        for of, known in tuple(self.paths):
+        for of, known in self.paths.copy():  # tuple() would see another thread's append
             if of is files and known.n == len(files):
                 return known
         made = PathTable(len(files))
