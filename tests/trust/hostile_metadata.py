@@ -239,6 +239,7 @@ for value in (
     [{"name": "transpose", "configuration": {"order": [0, 0]}}, "bytes"],
     [{"name": "transpose", "configuration": {"order": "Q"}}, "bytes"],
     ["bytes", {"name": "numcodecs.pickle"}],
+    ["bytes", {"name": "numcodecs.base64", "configuration": {"id": "pickle"}}],
     ["bytes"] + ["crc32c"] * 100,
 ):
     v3(f"the codecs {str(value)[:70]!r}", codecs=value)
