@@ -19,7 +19,7 @@ from kerchunk.hdf import SingleHdf5ToZarr
 import zaro
 from zaro.collector import still
 from zaro.errors import ScanError
-from zaro.scan import scan
+from zaro.scan import hdf5, scan
 from zaro.scan.hdf5_chunks import _through_python, chunk_index
 from zaro.scan.hdf5_codec import Hdf5Filter
 
@@ -266,6 +266,49 @@ def test_a_way_through_several_files_leads_to_the_last(tmp_path):
     for name, file, size in (("back", "main", 200), ("on", "sub/third", 300), ("through", "sub/other", 400)):
         assert refs[f"{name}/0"][0] == str(tmp_path / f"{file}.h5")
         np.testing.assert_array_equal(zaro.open(refs)[name][...], np.arange(size))
+
+
+def test_a_variable_of_another_file_has_the_dimensions_of_that_file(tmp_path):
+    for name, n in (("main", 3), ("other", 20)):
+        with netCDF4.Dataset(tmp_path / f"{name}.nc", "w") as ds:
+            ds.createDimension("x", None)
+            ds.createDimension(f"y_{name}", 2)
+            ds.createVariable("short", "i4", ("x",), fill_value=-1)[:2] = 1
+            ds.createVariable("long", "i4", ("x",))[:] = np.arange(n)
+            ds.createVariable(f"y_{name}", "i4", (f"y_{name}", "x"))[:] = np.zeros((2, n))
+    with h5py.File(tmp_path / "main.nc", "a") as f:
+        f["z_short"] = h5py.ExternalLink("other.nc", "/short")
+        f["z_y"] = h5py.ExternalLink("other.nc", "/y_other")
+    root = zaro.open(scan(tmp_path / "main.nc"))
+    assert (root["short"].shape, root["z_short"].shape) == ((3,), (20,))
+    assert (root["y_main"].dims, root["z_y"].dims) == (("y_main", "x"), ("y_other", "x"))
+
+
+def doubled(file, levels):
+    """Each group has two links to the next: 2^levels ways lead to the last."""
+    with h5py.File(file, "w") as f:
+        f["nameless"] = np.arange(3)
+        group = f.create_group("g")
+        for _ in range(levels):
+            group["b"] = group.create_group("a")
+            group = group["a"]
+        group["v"] = np.arange(5)
+    return file
+
+
+def test_every_hard_link_is_a_path_of_its_own(tmp_path):
+    refs = scan(doubled(tmp_path / "f.h5", 3))
+    ways = {f"g/{a}/{b}/{c}/v" for a in "ab" for b in "ab" for c in "ab"}
+    assert set(refs.arrays) == {*ways, "nameless"}
+    assert len({tuple(zaro.open(refs)[way][...]) for way in ways}) == 1
+
+
+def test_links_that_multiply_without_end_are_an_error_that_names_one(tmp_path, monkeypatch):
+    file = doubled(tmp_path / "f.h5", 40)
+    monkeypatch.setattr(hdf5, "MOST_WAYS", 100)
+    with pytest.raises(ScanError, match=r"f\.h5: variable 'g/a/a/.*more than 100 links"):
+        scan(file)
+    assert list(scan(file, skip="g").arrays) == ["nameless"]
 
 
 def test_a_file_that_begins_with_bytes_of_its_users_is_read(tmp_path):
