@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import sys
 import warnings
@@ -18,8 +19,8 @@ from kerchunk.hdf import SingleHdf5ToZarr
 
 import zaro
 from zaro.collector import still
-from zaro.errors import ScanError
-from zaro.scan import hdf5, scan
+from zaro.errors import ScanError, StoreError
+from zaro.scan import hdf5, hdf5_dataset, scan
 from zaro.scan.hdf5_chunks import _through_python, chunk_index
 from zaro.scan.hdf5_codec import Hdf5Filter
 
@@ -328,6 +329,23 @@ BAD = {
     "cycle": (lambda f: f.__setitem__("bad", f["/"]), "lies in"),
     "references": (lambda f: f.create_dataset("bad", (2,), h5py.ref_dtype), "references"),
     "long double": (lambda f: f.create_dataset("bad", (2,), "g"), "128 bits"),
+    "blanks": (
+        lambda f: f.create_dataset("bad", (2**40,), "i1", chunks=(1,), fillvalue=5),
+        "never written, too many",
+    ),
+    "large blanks": (
+        lambda f: f.create_dataset("bad", (2**30,), "i1", chunks=(2**29,), fillvalue=5),
+        "never written, too many",
+    ),
+    "texts": (
+        lambda f: f.create_dataset("bad", (2**30,), h5py.string_dtype(), chunks=(2**20,)),
+        "without a fixed size, too many",
+    ),
+    "lists": (
+        lambda f: f.create_dataset("bad", (2**23,), h5py.vlen_dtype("i4"), chunks=(1,)),
+        "without a fixed size, too many",
+    ),
+    "two": (lambda f: [f.__setitem__(name, 1) for name in ("_nc4_non_coord_bad", "bad")], "two variables"),
     "members": (lambda f: f.create_dataset("bad", (2,), [("t", h5py.string_dtype())]), "no fixed size"),
     "filter": (lambda f: foreign(f), "no decoder for HDF5 filter 305"),  # noqa: PLW0108 - defined below
     "masks": (
@@ -335,6 +353,36 @@ BAD = {
         "without some of the filters",
     ),
 }
+
+
+def test_a_pipe_in_the_place_of_a_file_holds_nobody_up(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError, match="no file but a pipe"):
+        scan(tmp_path / "pipe")
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f["bad"] = h5py.ExternalLink("pipe", "/v")
+    with pytest.raises(ScanError, match=r"variable 'bad': .*no file but a pipe"):
+        scan(tmp_path / "f.h5")
+
+
+def test_what_h5py_says_of_a_damaged_variable_names_it(tmp_path, monkeypatch):
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f["x"] = np.arange(3.0)
+
+    def fails(*arguments):
+        raise IndexError("no such thing")
+
+    monkeypatch.setattr(hdf5_dataset, "unusual", fails)
+    with pytest.raises(ScanError, match="variable 'x': cannot be read: no such thing"):
+        scan(tmp_path / "f.h5")
+
+
+def test_a_fill_value_that_is_none_masks_nothing(tmp_path):
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f["x"] = np.arange(3.0)
+        f["x"].attrs["_FillValue"] = np.zeros(0)
+    with xr.open_dataset(scan(tmp_path / "f.h5"), engine="zaro") as found:
+        np.testing.assert_array_equal(found["x"], np.arange(3.0))
 
 
 def circle(f):

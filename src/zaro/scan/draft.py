@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro.errors import ScanError
 from zaro.metadata import KeyEncoding
 from zaro.plan.requests import merge
 from zaro.references.contents import Contents, Rows, make_table
@@ -224,13 +225,32 @@ class SetBuilder:
         self._readers.append(read)
         return len(self.files) - 1
 
+    def _check_free(self, path: str) -> None:
+        """Refuse a second node at a path: a set could only hold one of them."""
+        if any(join_path(path, name) in self.contents.metadata for name in (".zarray", ".zgroup")):
+            raise ScanError(next(iter(self.files), ""), path, "is the name of two variables or groups")
+
     def add_group(self, path: str, attrs: Mapping[str, Any]) -> None:
-        """Add a group."""
+        """Add a group.
+
+        Raises
+        ------
+        ScanError
+            There is a node of that path.
+        """
+        self._check_free(path)
         self.contents.metadata[join_path(path, ".zgroup")] = b'{"zarr_format":2}'
         self.contents.metadata[join_path(path, ".zattrs")] = _dump(attrs)
 
     def add_array(self, path: str, draft: Draft) -> None:
-        """Add an array; small chunks of it are put inline."""
+        """Add an array; small chunks of it are put inline.
+
+        Raises
+        ------
+        ScanError
+            There is a node of that path.
+        """
+        self._check_free(path)
         draft = _split(draft, self.settings.split)
         self.contents.metadata[join_path(path, ".zarray")] = draft.document()
         self.contents.metadata[join_path(path, ".zattrs")] = draft.attributes()
