@@ -810,3 +810,43 @@ def test_arrays_are_written_through_zarr(memory):
     array[:] = np.arange(10)
     fs.references.flush()
     assert (zaro.open("memory://set/")["x"][:] == np.arange(10)).all()
+
+
+@pytest.mark.parametrize("flaw", ["a link", "a folder that is a link", "a pipe", "no folder at all"])
+def test_partitions_that_are_there_and_cannot_be_read_list_no_absent_chunks(tmp_path, flaw):
+    root = tmp_path / "set"
+    writer = new_mapper(str(root), LocalFileSystem())
+    for key in KEYS_OF_A:
+        writer[key] = ["u", 0, 1]
+    writer.flush()
+    mapper, fs = ours.LazyReferenceMapper(str(root)), ours.ReferenceFileSystem(str(root))
+    assert mapper["a/0.0"] == fs.references["a/0.0"] == ["u", 0, 1]
+    partition = root / "a" / "refs.1.parq"
+    if flaw.endswith("a link"):
+        (root / "a").rename(root / "b") if "folder" in flaw else partition.unlink()
+        (root / "a" if "folder" in flaw else partition).symlink_to("nowhere")
+    elif flaw == "a pipe":
+        partition.unlink()
+        os.mkfifo(partition)
+    else:
+        root.rename(tmp_path / "gone")
+    for read in (mapper.__getitem__, fs.cat):
+        with pytest.raises((StoreError, ReferenceSetError), match=r"leads nowhere|pipe|was removed"):
+            read("a/1.2")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["u", -5, 3], ["u", 5, -3], ["u", 5], ["u", 1, 2, 3], ["u", "a", 3], ["u", 1.5, 3], ["u", 1, None],
+        [], 5, 300,
+    ],
+)  # fmt: skip
+def test_what_is_no_reference_is_an_error_that_names_its_key(value):
+    fs = ours.ReferenceFileSystem({"a/0": value, "good": b"abc"})
+    with pytest.raises(ReferenceSetError, match=r"a/0: is .*, expected text, \[url\]"):
+        fs.cat("a/0")
+    found = fs.cat(["a/0", "good"], on_error="return")
+    assert isinstance(found["a/0"], ReferenceSetError)
+    assert found["good"] == b"abc"
+    assert fs.cat(["a/0", "good"], on_error="omit") == {"good": b"abc"}

@@ -41,10 +41,19 @@ class Span(NamedTuple):
 
 
 def narrow(reference: Sequence[Any], start: int | None, end: int | None) -> Span:
-    """Span of a slice `[start:end]` of what a reference names."""
+    """Span of a slice `[start:end]` of what a reference names.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is neither `[url]` nor `[url, offset, length]`.
+    """
     if len(reference) == 1:
         return Span(reference[0], start, end)
-    url, offset, size = reference[0], int(reference[1]), int(reference[2])
+    url, *numbers = reference
+    offset, size = map(int, numbers)
+    if [offset, size] != numbers or min(offset, size) < 0:
+        raise ValueError(f"{numbers} are no offset and length")
     first, last, _ = slice(start, end).indices(size)
     return Span(url, offset + first, offset + max(first, last), exact=True)
 

@@ -12,7 +12,7 @@ from zaro import config
 from zaro.errors import StoreError, StoreNotFoundError
 from zaro.stores.base import Bytes, is_document, span_within, too_long
 
-__all__ = ["LocalStore", "open_file", "read_span"]
+__all__ = ["LocalStore", "leads_nowhere", "open_file", "read_span"]
 
 # a FIFO must not hold the caller up
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
@@ -66,7 +66,8 @@ class LocalStore:
         try:
             fd = os.open(key, _FLAGS, dir_fd=self.handle)
         except (FileNotFoundError, NotADirectoryError) as err:
-            if os.path.lexists(path):
+            # a folder that is such a link holds no node; an array that is there has its chunks behind it
+            if leads_nowhere(path, path if is_document(key) else self.url):
                 raise StoreError(path, "a link that leads nowhere") from err
             return None
         except OSError as err:
@@ -87,7 +88,9 @@ class LocalStore:
                 return sorted(
                     entry.name for entry in entries if not (entry.is_symlink() and self._leads_up(entry.path))
                 )
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError) as err:
+            if leads_nowhere(os.path.join(self.url, prefix), self.url):
+                raise StoreError(os.path.join(self.url, prefix), "a link that leads nowhere") from err
             return []
         except OSError as err:
             raise StoreError(os.path.join(self.url, prefix), err.strerror or str(err)) from err
@@ -100,6 +103,13 @@ class LocalStore:
                 return True
             above = os.path.dirname(above)
         return False
+
+
+def leads_nowhere(path: str, top: str) -> bool:
+    """Whether a path that is not there, or a folder above it up to `top`, is a link to nowhere."""
+    while not os.path.lexists(path) and len(path) > len(top):
+        path = os.path.dirname(path)
+    return os.path.islink(path) and not os.path.exists(path)
 
 
 def _size(fd: int, path: str) -> int:
