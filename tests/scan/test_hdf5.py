@@ -604,6 +604,14 @@ def test_a_codec_of_hdf5_goes_both_ways_and_pickles():
         Hdf5Filter(305, [], "<i4", [4]).decode(b"")
 
 
+@pytest.mark.parametrize(
+    ("dtype", "chunks"), [("|O", [1]), ("<U4", [1]), ("zzz", [1]), ("<i4", []), ("<i4", [0]), ("<i4", [True])]
+)
+def test_a_codec_of_hdf5_takes_numbers_and_sizes_only(dtype, chunks):
+    with pytest.raises((TypeError, ValueError)):
+        Hdf5Filter(32000, [], dtype, chunks)
+
+
 def test_without_its_package_the_error_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "hdf5plugin", None)
     monkeypatch.setattr(h5py.h5z, "filter_avail", lambda code: False)

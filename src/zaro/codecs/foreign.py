@@ -260,6 +260,10 @@ class NumcodecsStep:
 
     def decode(self, data: Bytes, nbytes: int | None, most: int | None = None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
+        # codecs of zaro's own may know beforehand
+        told, bound = getattr(self.codec, "decoded_nbytes", 0), most if nbytes is None else nbytes
+        if bound is not None and told > bound:
+            raise CorruptChunkError(f"{self.name}: decodes to {told} bytes, expected {bound}")
         value = self.value(data)
         if self.dtype is not None and isinstance(value, np.ndarray) and value.dtype != self.dtype:
             raise CorruptChunkError(f"{self.name}: decodes to type {value.dtype}, expected {self.dtype}")

@@ -34,6 +34,8 @@ class TiffPredictor(Codec):  # type: ignore[misc]
         self.predictor, self.dtype, self.width, self.samples = predictor, dtype, width, samples
         if predictor not in (2, 3) or width < 1 or samples < 1:
             raise ValueError(f"predictor={predictor}, width={width}, samples={samples}")
+        if np.dtype(dtype).kind not in "iuf":
+            raise ValueError(f"elements are of type {dtype!r}, expected numbers")
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         """Sum up."""
@@ -90,6 +92,8 @@ class Grib(Codec):  # type: ignore[misc]
     codec_id: ClassVar[str] = "zaro_grib"
 
     def __init__(self, field: int = 0) -> None:
+        if type(field) is not int or field < 0:
+            raise ValueError(f"field={field!r}")
         self.field = field
 
     def decode(self, buf: Any, out: Any = None) -> Any:
