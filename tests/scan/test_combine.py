@@ -119,6 +119,31 @@ def test_uncompressed_runs_of_unequal_length_are_cut_alike(tmp_path):
     np.testing.assert_array_equal(array[...], np.concatenate(whole))
 
 
+def packed(file, first, scale, units):
+    with netCDF4.Dataset(file, "w") as ds:
+        ds.createDimension("time", None)
+        time = ds.createVariable("time", "i4", ("time",))
+        time.setncatts({"units": units, "scale_factor": scale})
+        time.set_auto_maskandscale(False)
+        time[:] = np.arange(first, first + 3)
+        ds.createVariable("v", "f4", ("time",))[:] = np.arange(3)
+    return scan(file)
+
+
+def test_coordinates_that_are_packed_in_another_way_are_no_values_of_the_same_kind(tmp_path):
+    days = "days since 2000-01-01"
+    a = packed(tmp_path / "a.nc", 0, 0.5, days)
+    joined = zaro.concat([a, packed(tmp_path / "b.nc", 10, 0.5, days)], "time")
+    with xr.open_dataset(joined, engine="zaro", decode_times=False) as found:
+        np.testing.assert_array_equal(found["time"], [0, 0.5, 1, 5, 5.5, 6])
+    other = packed(tmp_path / "c.nc", 10, 0.25, days)
+    with pytest.raises(CombineError, match=r"variable 'time': scale_factor is 0\.25, in the first set 0\.5"):
+        zaro.concat([a, other], "time")
+    hours = packed(tmp_path / "d.nc", 100, 0.5, "hours since 2000-01-01")
+    with pytest.raises(CombineError, match="variable 'time': has scale_factor, so that"):
+        zaro.concat([a, hours], "time", coords={"time": "time"})
+
+
 def test_units_that_differ_are_decoded_on_request(tmp_path):
     a = scan(small(tmp_path / "a.nc", units="days since 2000-01-01"))
     b = scan(small(tmp_path / "b.nc", units="hours since 2000-01-05", values=24.0 * np.arange(4)))

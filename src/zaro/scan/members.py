@@ -18,16 +18,25 @@ from zaro.references.layout import join_path, split_key
 from zaro.references.set import References
 from zaro.references.table import INLINE, Table
 
-__all__ = ["Member", "Node", "check_like", "group_of", "members_of", "read_values"]
+__all__ = [
+    "PACKING",
+    "Member",
+    "Node",
+    "check_attributes",
+    "check_like",
+    "group_of",
+    "members_of",
+    "read_values",
+]
 
+PACKING = ("scale_factor", "add_offset", "_Unsigned")
+"""Attributes by which stored values are turned into others."""
 _VALUES = (
-    "scale_factor",
-    "add_offset",
+    *PACKING,
     "units",
     "calendar",
     "_FillValue",
     "missing_value",
-    "_Unsigned",
     "flag_values",
     "valid_range",
     "valid_min",
@@ -213,9 +222,20 @@ def check_like(first: Node, other: Node, label: str, *, along: int | None, units
             raise _unlike(label, first, f"size of dimension {axis}", size, wanted)
     if first.attrs is other.attrs:
         return
-    for name in _VALUES:
+    check_attributes(first, other, label, _VALUES if units else [n for n in _VALUES if n not in _TIME])
+
+
+def check_attributes(first: Node, other: Node, label: str, names: Sequence[str]) -> None:
+    """Refuse other values of some attributes.
+
+    Raises
+    ------
+    CombineError
+        Naming the set, the variable, and both values.
+    """
+    for name in names:
         value, expected = other.attrs.get(name), first.attrs.get(name)
-        if not (name in _TIME and not units) and json.dumps(value) != json.dumps(expected):
+        if json.dumps(value) != json.dumps(expected):
             raise _unlike(label, first, name, value, expected)
 
 
