@@ -14,7 +14,7 @@ from joining import MISMATCHES, small
 
 import zaro
 from zaro import concat, merge
-from zaro.errors import CombineError
+from zaro.errors import CombineError, MetadataError
 from zaro.scan import scan
 
 
@@ -235,3 +235,45 @@ def test_an_array_whose_keys_nobody_spells_is_an_error_and_not_taken_once(tmp_pa
     references["v/.zarray"] = json.dumps(document)
     with pytest.raises(CombineError, match="'v': has a document that does not tell its chunks"):
         concat([references, references], "time")
+
+
+ARRAY = {
+    "zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i4", "compressor": None, "filters": None,
+    "order": "C", "fill_value": 0,
+}  # fmt: skip
+ARRAY3 = {
+    "zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "int32", "fill_value": 0,
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}}, "codecs": ["bytes"],
+    "chunk_key_encoding": {"name": "v2"}, "dimension_names": ["t"],
+}  # fmt: skip
+NAMED = {"_ARRAY_DIMENSIONS": ["t"]}
+BROKEN = {
+    "attributes that are a list": (ARRAY, [1], "zattrs"),
+    "attributes that are text": (ARRAY, "x", "zattrs"),
+    "an unknown type": ({**ARRAY, "dtype": "zzz"}, NAMED, "dtype"),
+    "filters that are a number": ({**ARRAY, "filters": 5}, NAMED, "filters"),
+    "no codecs": ({**ARRAY3, "codecs": None}, None, "codecs"),
+    "names that are text": ({**ARRAY3, "dimension_names": "t"}, None, "dimension_names"),
+    "attributes of version 3 that are a list": ({**ARRAY3, "attributes": [1]}, None, "attributes"),
+}
+
+
+def documents(array, attrs):
+    name = ".zarray" if array["zarr_format"] == 2 else "zarr.json"
+    found = {f"v/{name}": json.dumps(array), "v/0": ["d.bin", 0, 16]}
+    return found if attrs is None else {**found, "v/.zattrs": json.dumps(attrs)}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_document_that_is_broken_is_an_error_that_names_set_and_member(case):
+    array, attrs, member = BROKEN[case]
+    good, bad = documents(ARRAY, NAMED), documents(array, attrs)
+    for join in (lambda sets, **how: zaro.concat(sets, "t", **how), zaro.merge):
+        with pytest.raises(MetadataError, match=rf"v/.*{member}.*\(in second\)"):
+            join([good, bad], labels=["first", "second"])
+
+
+@pytest.mark.parametrize("names", [5, [["t"]], ["t", "x"]])
+def test_names_of_dimensions_that_are_none_name_no_dimension(names):
+    sets = [documents(ARRAY, {"_ARRAY_DIMENSIONS": names})] * 2
+    assert zaro.open(zaro.concat(sets, "t"), "v").shape == (2, 4)
