@@ -132,11 +132,8 @@ def _lzma_start(members: Members) -> Callable[[], Any]:
     return start
 
 
-_SKIPPABLE, _FRAME_HEADER, _REPEATED = (
-    0x184D2A50,
-    18,
-    1,
-)  # of zstd: a magic number, most bytes, a kind of block
+# of zstd: a magic number, most bytes of a header, a kind of block
+_SKIPPABLE, _FRAME_HEADER, _REPEATED = 0x184D2A50, 18, 1
 
 
 @dataclass(frozen=True)
