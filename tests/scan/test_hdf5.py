@@ -598,6 +598,9 @@ def test_a_codec_of_hdf5_goes_both_ways_and_pickles():
         stored = codec.encode(values)
     assert len(stored) < values.nbytes / 2
     np.testing.assert_array_equal(again.decode(stored), values)
+    np.testing.assert_array_equal(again.decode_within(stored, values.nbytes), values)
+    with pytest.raises(ValueError, match="decodes to 2800 bytes, expected 2799"):
+        again.decode_within(stored, values.nbytes - 1)
     with pytest.raises(ValueError, match="cannot decode"):
         again.decode(b"\x20\xff")
     with pytest.raises(ValueError, match="no decoder for HDF5 filter 305"):

@@ -83,6 +83,9 @@ def test_packbits_unpacks_runs():
     )
     assert PackBits().decode(packed) == unpacked
     assert PackBits().decode(PackBits().encode(unpacked)) == unpacked
+    assert PackBits().decode_within(packed, len(unpacked)) == unpacked
+    with pytest.raises(ValueError, match="more than 23 bytes"):
+        PackBits().decode_within(packed, len(unpacked) - 1)
 
 
 def test_a_damaged_file_is_an_error_that_names_it(tmp_path):

@@ -118,20 +118,33 @@ class PackBits(Codec):  # type: ignore[misc]
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         """Unpack the runs."""
-        data, parts, at = bytes(buf), bytearray(), 0
+        found = self.decode_within(buf, 128 * len(bytes(buf)))
+        if out is None:
+            return found
+        np.copyto(np.frombuffer(out, np.uint8), np.frombuffer(found, np.uint8))
+        return out
+
+    def decode_within(self, buf: Any, most: int) -> bytes:
+        """Unpack the runs, to at most so many bytes.
+
+        Raises
+        ------
+        ValueError
+            There are more.
+        """
+        data, found, at = bytes(buf), bytearray(), 0
         while at < len(data):
             head = data[at]
             at += 1
             if head < 128:
-                parts += data[at : at + head + 1]
+                found += data[at : at + head + 1]
                 at += head + 1
             elif head > 128:
-                parts += data[at : at + 1] * (257 - head)
+                found += data[at : at + 1] * (257 - head)
                 at += 1
-        if out is None:
-            return bytes(parts)
-        np.copyto(np.frombuffer(out, np.uint8), np.frombuffer(bytes(parts), np.uint8))
-        return out
+            if len(found) > most:
+                raise ValueError(f"decodes to more than {most} bytes")
+        return bytes(found)
 
     def encode(self, buf: Any) -> Any:
         """Pack nothing: runs of up to 128 bytes as they are."""

@@ -76,11 +76,6 @@ class Hdf5Filter(Codec):  # type: ignore[misc]
             raise ValueError(f"chunks are {self.chunks}, expected sizes")
         self._local = threading.local()
 
-    @property
-    def decoded_nbytes(self) -> int:
-        """Bytes of a decoded chunk, whatever is stored."""
-        return math.prod(self.chunks) * np.dtype(self.dtype).itemsize
-
     def get_config(self) -> dict[str, Any]:
         """The configuration, without what belongs to a thread."""
         members = ("code", "values", "dtype", "chunks", "optional")
@@ -88,6 +83,19 @@ class Hdf5Filter(Codec):  # type: ignore[misc]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Hdf5Filter, (self.code, self.values, self.dtype, self.chunks, self.optional)
+
+    def decode_within(self, buf: Any, most: int) -> Any:
+        """Decode one chunk, if it has at most so many bytes.
+
+        Raises
+        ------
+        ValueError
+            It has more, or cannot be decoded.
+        """
+        nbytes = math.prod(self.chunks) * np.dtype(self.dtype).itemsize
+        if nbytes > most:
+            raise ValueError(f"decodes to {nbytes} bytes, expected {most} at most")
+        return self.decode(buf)
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         """Decode one chunk.
