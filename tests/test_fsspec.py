@@ -839,7 +839,7 @@ def test_partitions_that_are_there_and_cannot_be_read_list_no_absent_chunks(tmp_
     "value",
     [
         ["u", -5, 3], ["u", 5, -3], ["u", 5], ["u", 1, 2, 3], ["u", "a", 3], ["u", 1.5, 3], ["u", 1, None],
-        [], 5, 300,
+        ["u", float("nan"), 3], [], 5, 300,
     ],
 )  # fmt: skip
 def test_what_is_no_reference_is_an_error_that_names_its_key(value):

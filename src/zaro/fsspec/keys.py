@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
-from zaro.errors import ReferenceSetError, TemplateError
+from zaro.errors import TemplateError
 from zaro.fsspec.documents import Document, as_bytes, spelled
 from zaro.fsspec.spans import Span, narrow
 from zaro.references.listing import Listing
@@ -106,11 +106,7 @@ class Keys:
         raw = as_bytes(reference)
         if raw is not None:
             return raw[start:end]
-        try:
-            span = narrow(reference, start, end)
-        except (TypeError, ValueError) as err:
-            reason = f"is {reference!r:.100}, expected text, [url] or [url, offset, length]"
-            raise ReferenceSetError(self.document.origin or "", key, reason) from err
+        span = narrow(reference, start, end, document=self.document.origin or "", key=key)
         if isinstance(span.url, str):
             return span
         if self.target is None:
