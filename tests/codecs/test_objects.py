@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zaro
+from zaro.codecs.chain import BYTES
 from zaro.errors import CorruptChunkError, MetadataError, UnsupportedError
 
 texts = st.lists(st.text(max_size=9), min_size=1, max_size=12)
@@ -153,6 +154,15 @@ def test_pickles_are_never_opened(monkeypatch):
         make([("numcodecs.pickle", {"protocol": 5})], object, (3,), "a/.zarray")
     assert raised.value.document == "a/.zarray"
     assert raised.value.member == "codecs[0]"
+
+
+@pytest.mark.parametrize("named", ["base64", "jenkins_lookup3", "vlen-utf8", "categorize"])
+@pytest.mark.parametrize("hidden", ["pickle", "blosc", "zfpy", 7])
+def test_no_member_puts_another_codec_in_the_place_of_the_one_that_was_named(named, hidden):
+    codecs = [(f"numcodecs.{named}", {"id": hidden})]
+    with pytest.raises(MetadataError, match="expected none") as raised:
+        make([("bytes", {}), *codecs] if named in BYTES else codecs, "u1" if named in BYTES else object, (3,))
+    assert raised.value.member == f"codecs[{int(named in BYTES)}].configuration.id"
 
 
 def test_objects_need_a_codec_for_objects():

@@ -8,11 +8,12 @@ import warnings
 
 import numpy as np
 import pytest
-from geozarr import Counting, Leaf, axis, cs, declare, external, opened, ref, spatial, write
+from geozarr import Counting, Leaf, axis, cs, declare, external, opened, ref, spatial, warned, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from zaro.errors import XGroupNoPrincipalWarning
+from zaro.conventions import ref as convention
+from zaro.errors import XGroupNoPrincipalWarning, XGroupReferenceError
 
 words = st.sampled_from([
     "", "x", "y", "..", "/", "/c/x", "/c", "../nowhere", "external", "regular", "days since 2000-01-01",
@@ -111,3 +112,20 @@ def test_any_value_anywhere_leaves_the_array_readable(store, attrs, data):
 
 def changed(document, attrs):
     return json.dumps({**json.loads(document), "attributes": attrs}).encode()
+
+
+def test_references_that_fork_again_and_again_are_followed_once_each(store, monkeypatch):
+    """Each may mean a node beside its holder or beside the array: 2^15 ways, all in vain."""
+    steps = 15
+    attrs = {f"r{k}": {"node": "a", "attribute": f"/attributes/r{k + 1}"} for k in range(steps)}
+    group = json.dumps(
+        {"zarr_format": 3, "node_type": "group", "attributes": {**attrs, f"r{steps}": ref("no")}}
+    )
+    documents = {f"{'a/' * k}zarr.json": group.encode() for k in range(steps + 3)}
+    attrs = {**declare("cs"), "cs": {"crs": [ref("a", attribute="/attributes/r0")]}}
+    followed, pointed = [], convention._pointed
+    monkeypatch.setattr(convention, "_pointed", lambda *step: followed.append(step) or pointed(*step))
+    found, (warning,) = warned({**documents, "v/zarr.json": changed(store["c/x/zarr.json"], attrs)})
+    assert "v" in found
+    assert isinstance(warning.error, XGroupReferenceError)
+    assert len(followed) < 2 * steps**2

@@ -22,7 +22,7 @@ from sets import zarray
 
 import zaro
 import zaro.fsspec as ours
-from zaro.errors import StoreError
+from zaro.errors import ReferenceSetError, StoreError
 
 DATA = bytes(range(256)) * 4
 ZARRAY = json.loads(zarray((2, 3)))
@@ -602,3 +602,20 @@ zaro.fsspec.install()
 assert combined() == expected
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["u", -5, 3], ["u", 5, -3], ["u", 5], ["u", 1, 2, 3], ["u", "a", 3], ["u", 1.5, 3], ["u", 1, None],
+        ["u", float("nan"), 3], [], 5, 300,
+    ],
+)  # fmt: skip
+def test_what_is_no_reference_is_an_error_that_names_its_key(value):
+    fs = ours.ReferenceFileSystem({"a/0": value, "good": b"abc"})
+    with pytest.raises(ReferenceSetError, match=r"a/0: is .*, expected text, \[url\]"):
+        fs.cat("a/0")
+    found = fs.cat(["a/0", "good"], on_error="return")
+    assert isinstance(found["a/0"], ReferenceSetError)
+    assert found["good"] == b"abc"
+    assert fs.cat(["a/0", "good"], on_error="omit") == {"good": b"abc"}

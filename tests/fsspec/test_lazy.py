@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sets import zarray
 
 import zaro
 import zaro.fsspec as ours
-from zaro.errors import ReferenceSetError
+from zaro.errors import ReferenceSetError, StoreError
 
 ZARRAY = zarray((2, 3))
 
@@ -210,3 +211,26 @@ def test_arrays_are_written_through_zarr(memory):
     array[:] = np.arange(10)
     fs.references.flush()
     assert (zaro.open("memory://set/")["x"][:] == np.arange(10)).all()
+
+
+@pytest.mark.parametrize("flaw", ["a link", "a folder that is a link", "a pipe", "no folder at all"])
+def test_partitions_that_are_there_and_cannot_be_read_list_no_absent_chunks(tmp_path, flaw):
+    root = tmp_path / "set"
+    writer = new_mapper(str(root), LocalFileSystem())
+    for key in KEYS_OF_A:
+        writer[key] = ["u", 0, 1]
+    writer.flush()
+    mapper, fs = ours.LazyReferenceMapper(str(root)), ours.ReferenceFileSystem(str(root))
+    assert mapper["a/0.0"] == fs.references["a/0.0"] == ["u", 0, 1]
+    partition = root / "a" / "refs.1.parq"
+    if flaw.endswith("a link"):
+        (root / "a").rename(root / "b") if "folder" in flaw else partition.unlink()
+        (root / "a" if "folder" in flaw else partition).symlink_to("nowhere")
+    elif flaw == "a pipe":
+        partition.unlink()
+        os.mkfifo(partition)
+    else:
+        root.rename(tmp_path / "gone")
+    for read in (mapper.__getitem__, fs.cat):
+        with pytest.raises((StoreError, ReferenceSetError), match=r"leads nowhere|pipe|was removed"):
+            read("a/1.2")

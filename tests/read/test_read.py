@@ -287,6 +287,18 @@ def test_a_link_that_leads_nowhere_is_broken_and_not_absent(store: Path) -> None
         zaro.open(store, "sst")[...]
 
 
+@pytest.mark.parametrize("shards", [None, (8,)])
+def test_a_folder_of_chunks_that_is_a_link_to_nowhere_is_broken_and_not_absent(tmp_path, shards) -> None:
+    made = zarr.create_array(tmp_path / "a.zarr", shape=(16,), chunks=(4,), shards=shards, dtype="i4")
+    made[:] = 1
+    (tmp_path / "a.zarr" / "c").rename(tmp_path / "moved")
+    (tmp_path / "a.zarr" / "c").symlink_to("nowhere")
+    with pytest.raises(zaro.errors.ChunkError, match=r"does not exist|leads nowhere"):
+        zaro.open(tmp_path / "a.zarr")[...]
+    with pytest.raises(zaro.errors.StoreError, match="leads nowhere"):
+        zaro.scan(tmp_path / "a.zarr")
+
+
 def test_a_directory_or_pipe_in_place_of_a_chunk_is_an_error(store: Path) -> None:
     path = store / "sst" / "1.0"
     path.unlink()

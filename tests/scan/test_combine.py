@@ -14,7 +14,7 @@ from joining import MISMATCHES, small
 
 import zaro
 from zaro import concat, merge
-from zaro.errors import CombineError
+from zaro.errors import CombineError, MetadataError
 from zaro.scan import scan
 
 
@@ -110,6 +110,31 @@ def test_uncompressed_runs_of_unequal_length_are_cut_alike(tmp_path):
     np.testing.assert_array_equal(array[...], np.concatenate(whole))
 
 
+def packed(file, first, scale, units):
+    with netCDF4.Dataset(file, "w") as ds:
+        ds.createDimension("time", None)
+        time = ds.createVariable("time", "i4", ("time",))
+        time.setncatts({"units": units, "scale_factor": scale})
+        time.set_auto_maskandscale(False)
+        time[:] = np.arange(first, first + 3)
+        ds.createVariable("v", "f4", ("time",))[:] = np.arange(3)
+    return scan(file)
+
+
+def test_coordinates_that_are_packed_in_another_way_are_no_values_of_the_same_kind(tmp_path):
+    days = "days since 2000-01-01"
+    a = packed(tmp_path / "a.nc", 0, 0.5, days)
+    joined = zaro.concat([a, packed(tmp_path / "b.nc", 10, 0.5, days)], "time")
+    with xr.open_dataset(joined, engine="zaro", decode_times=False) as found:
+        np.testing.assert_array_equal(found["time"], [0, 0.5, 1, 5, 5.5, 6])
+    other = packed(tmp_path / "c.nc", 10, 0.25, days)
+    with pytest.raises(CombineError, match=r"variable 'time': scale_factor is 0\.25, in the first set 0\.5"):
+        zaro.concat([a, other], "time")
+    hours = packed(tmp_path / "d.nc", 100, 0.5, "hours since 2000-01-01")
+    with pytest.raises(CombineError, match="variable 'time': has scale_factor, so that"):
+        zaro.concat([a, hours], "time", coords={"time": "time"})
+
+
 def test_units_that_differ_are_decoded_on_request(tmp_path):
     a = scan(small(tmp_path / "a.nc", units="days since 2000-01-01"))
     b = scan(small(tmp_path / "b.nc", units="hours since 2000-01-05", values=24.0 * np.arange(4)))
@@ -201,3 +226,45 @@ def test_an_array_whose_keys_nobody_spells_is_an_error_and_not_taken_once(tmp_pa
     references["v/.zarray"] = json.dumps(document)
     with pytest.raises(CombineError, match="'v': has a document that does not tell its chunks"):
         concat([references, references], "time")
+
+
+ARRAY = {
+    "zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i4", "compressor": None, "filters": None,
+    "order": "C", "fill_value": 0,
+}  # fmt: skip
+ARRAY3 = {
+    "zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "int32", "fill_value": 0,
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}}, "codecs": ["bytes"],
+    "chunk_key_encoding": {"name": "v2"}, "dimension_names": ["t"],
+}  # fmt: skip
+NAMED = {"_ARRAY_DIMENSIONS": ["t"]}
+BROKEN = {
+    "attributes that are a list": (ARRAY, [1], "zattrs"),
+    "attributes that are text": (ARRAY, "x", "zattrs"),
+    "an unknown type": ({**ARRAY, "dtype": "zzz"}, NAMED, "dtype"),
+    "filters that are a number": ({**ARRAY, "filters": 5}, NAMED, "filters"),
+    "no codecs": ({**ARRAY3, "codecs": None}, None, "codecs"),
+    "names that are text": ({**ARRAY3, "dimension_names": "t"}, None, "dimension_names"),
+    "attributes of version 3 that are a list": ({**ARRAY3, "attributes": [1]}, None, "attributes"),
+}
+
+
+def documents(array, attrs):
+    name = ".zarray" if array["zarr_format"] == 2 else "zarr.json"
+    found = {f"v/{name}": json.dumps(array), "v/0": ["d.bin", 0, 16]}
+    return found if attrs is None else {**found, "v/.zattrs": json.dumps(attrs)}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_document_that_is_broken_is_an_error_that_names_set_and_member(case):
+    array, attrs, member = BROKEN[case]
+    good, bad = documents(ARRAY, NAMED), documents(array, attrs)
+    for join in (lambda sets, **how: zaro.concat(sets, "t", **how), zaro.merge):
+        with pytest.raises(MetadataError, match=rf"v/.*{member}.*\(in second\)"):
+            join([good, bad], labels=["first", "second"])
+
+
+@pytest.mark.parametrize("names", [5, [["t"]], ["t", "x"]])
+def test_names_of_dimensions_that_are_none_name_no_dimension(names):
+    sets = [documents(ARRAY, {"_ARRAY_DIMENSIONS": names})] * 2
+    assert zaro.open(zaro.concat(sets, "t"), "v").shape == (2, 4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import sys
 import warnings
@@ -18,8 +19,8 @@ from kerchunk.hdf import SingleHdf5ToZarr
 
 import zaro
 from zaro.collector import still
-from zaro.errors import ScanError
-from zaro.scan import scan
+from zaro.errors import ScanError, StoreError
+from zaro.scan import hdf5, hdf5_dataset, scan
 from zaro.scan.hdf5_chunks import _through_python, chunk_index
 from zaro.scan.hdf5_codec import Hdf5Filter
 
@@ -268,6 +269,49 @@ def test_a_way_through_several_files_leads_to_the_last(tmp_path):
         np.testing.assert_array_equal(zaro.open(refs)[name][...], np.arange(size))
 
 
+def test_a_variable_of_another_file_has_the_dimensions_of_that_file(tmp_path):
+    for name, n in (("main", 3), ("other", 20)):
+        with netCDF4.Dataset(tmp_path / f"{name}.nc", "w") as ds:
+            ds.createDimension("x", None)
+            ds.createDimension(f"y_{name}", 2)
+            ds.createVariable("short", "i4", ("x",), fill_value=-1)[:2] = 1
+            ds.createVariable("long", "i4", ("x",))[:] = np.arange(n)
+            ds.createVariable(f"y_{name}", "i4", (f"y_{name}", "x"))[:] = np.zeros((2, n))
+    with h5py.File(tmp_path / "main.nc", "a") as f:
+        f["z_short"] = h5py.ExternalLink("other.nc", "/short")
+        f["z_y"] = h5py.ExternalLink("other.nc", "/y_other")
+    root = zaro.open(scan(tmp_path / "main.nc"))
+    assert (root["short"].shape, root["z_short"].shape) == ((3,), (20,))
+    assert (root["y_main"].dims, root["z_y"].dims) == (("y_main", "x"), ("y_other", "x"))
+
+
+def doubled(file, levels):
+    """Each group has two links to the next: 2^levels ways lead to the last."""
+    with h5py.File(file, "w") as f:
+        f["nameless"] = np.arange(3)
+        group = f.create_group("g")
+        for _ in range(levels):
+            group["b"] = group.create_group("a")
+            group = group["a"]
+        group["v"] = np.arange(5)
+    return file
+
+
+def test_every_hard_link_is_a_path_of_its_own(tmp_path):
+    refs = scan(doubled(tmp_path / "f.h5", 3))
+    ways = {f"g/{a}/{b}/{c}/v" for a in "ab" for b in "ab" for c in "ab"}
+    assert set(refs.arrays) == {*ways, "nameless"}
+    assert len({tuple(zaro.open(refs)[way][...]) for way in ways}) == 1
+
+
+def test_links_that_multiply_without_end_are_an_error_that_names_one(tmp_path, monkeypatch):
+    file = doubled(tmp_path / "f.h5", 40)
+    monkeypatch.setattr(hdf5, "MOST_WAYS", 100)
+    with pytest.raises(ScanError, match=r"f\.h5: variable 'g/a/a/.*more than 100 links"):
+        scan(file)
+    assert list(scan(file, skip="g").arrays) == ["nameless"]
+
+
 def test_a_file_that_begins_with_bytes_of_its_users_is_read(tmp_path):
     with h5py.File(tmp_path / "user.h5", "w", userblock_size=1024) as f:
         f.create_dataset("chunked", data=np.arange(1000), chunks=(300,))
@@ -285,6 +329,23 @@ BAD = {
     "cycle": (lambda f: f.__setitem__("bad", f["/"]), "lies in"),
     "references": (lambda f: f.create_dataset("bad", (2,), h5py.ref_dtype), "references"),
     "long double": (lambda f: f.create_dataset("bad", (2,), "g"), "128 bits"),
+    "blanks": (
+        lambda f: f.create_dataset("bad", (2**40,), "i1", chunks=(1,), fillvalue=5),
+        "never written, too many",
+    ),
+    "large blanks": (
+        lambda f: f.create_dataset("bad", (2**30,), "i1", chunks=(2**29,), fillvalue=5),
+        "never written, too many",
+    ),
+    "texts": (
+        lambda f: f.create_dataset("bad", (2**30,), h5py.string_dtype(), chunks=(2**20,)),
+        "without a fixed size, too many",
+    ),
+    "lists": (
+        lambda f: f.create_dataset("bad", (2**23,), h5py.vlen_dtype("i4"), chunks=(1,)),
+        "without a fixed size, too many",
+    ),
+    "two": (lambda f: [f.__setitem__(name, 1) for name in ("_nc4_non_coord_bad", "bad")], "two variables"),
     "members": (lambda f: f.create_dataset("bad", (2,), [("t", h5py.string_dtype())]), "no fixed size"),
     "filter": (lambda f: foreign(f), "no decoder for HDF5 filter 305"),  # noqa: PLW0108 - defined below
     "masks": (
@@ -292,6 +353,36 @@ BAD = {
         "without some of the filters",
     ),
 }
+
+
+def test_a_pipe_in_the_place_of_a_file_holds_nobody_up(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError, match="no file but a pipe"):
+        scan(tmp_path / "pipe")
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f["bad"] = h5py.ExternalLink("pipe", "/v")
+    with pytest.raises(ScanError, match=r"variable 'bad': .*no file but a pipe"):
+        scan(tmp_path / "f.h5")
+
+
+def test_what_h5py_says_of_a_damaged_variable_names_it(tmp_path, monkeypatch):
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f["x"] = np.arange(3.0)
+
+    def fails(*arguments):
+        raise IndexError("no such thing")
+
+    monkeypatch.setattr(hdf5_dataset, "unusual", fails)
+    with pytest.raises(ScanError, match="variable 'x': cannot be read: no such thing"):
+        scan(tmp_path / "f.h5")
+
+
+def test_a_fill_value_that_is_none_masks_nothing(tmp_path):
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f["x"] = np.arange(3.0)
+        f["x"].attrs["_FillValue"] = np.zeros(0)
+    with xr.open_dataset(scan(tmp_path / "f.h5"), engine="zaro") as found:
+        np.testing.assert_array_equal(found["x"], np.arange(3.0))
 
 
 def circle(f):
@@ -507,10 +598,21 @@ def test_a_codec_of_hdf5_goes_both_ways_and_pickles():
         stored = codec.encode(values)
     assert len(stored) < values.nbytes / 2
     np.testing.assert_array_equal(again.decode(stored), values)
+    np.testing.assert_array_equal(again.decode_within(stored, values.nbytes), values)
+    with pytest.raises(ValueError, match="decodes to 2800 bytes, expected 2799"):
+        again.decode_within(stored, values.nbytes - 1)
     with pytest.raises(ValueError, match="cannot decode"):
         again.decode(b"\x20\xff")
     with pytest.raises(ValueError, match="no decoder for HDF5 filter 305"):
         Hdf5Filter(305, [], "<i4", [4]).decode(b"")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "chunks"), [("|O", [1]), ("<U4", [1]), ("zzz", [1]), ("<i4", []), ("<i4", [0]), ("<i4", [True])]
+)
+def test_a_codec_of_hdf5_takes_numbers_and_sizes_only(dtype, chunks):
+    with pytest.raises((TypeError, ValueError)):
+        Hdf5Filter(32000, [], dtype, chunks)
 
 
 def test_without_its_package_the_error_names_it(monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import netCDF4
 import numpy as np
 import pytest
@@ -66,3 +68,34 @@ def test_a_header_with_any_byte_changed_never_escapes_the_errors_of_ours(tmp_pat
             scan(file)
         except ScanError:
             continue
+
+
+def header(*names: str, rank: int = 1) -> bytes:
+    """A file of variables of these names, each of a few bytes of its header."""
+
+    def text(name: str) -> bytes:
+        return struct.pack(">I", len(name)) + name.encode().ljust(-(-len(name) // 4) * 4, b"\0")
+
+    found = b"CDF\x01" + struct.pack(">III", 0, 10, 1) + text("x") + struct.pack(">I", 1) + bytes(8)
+    found += struct.pack(">II", 11, len(names))
+    for name in names:
+        found += text(name) + struct.pack(">I", rank) + bytes(4 * rank + 8) + struct.pack(">III", 4, 4, 8)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("names", "rank", "reason"),
+    [
+        (("v", "v"), 1, "variable 'v': is the name of two"),
+        (("../v",), 1, r"variable '\.\./v': is no path"),
+        (("/v",), 1, "variable '/v': is no path"),
+        (("",), 1, "is the name of two"),
+        (("v",), 33, "variable 'v': has 33 dimensions and 4 bytes, expected 32"),
+    ],
+)
+def test_what_no_set_could_hold_is_an_error_that_names_it(tmp_path, names, rank, reason):
+    (tmp_path / "f.nc").write_bytes(header("good"))
+    assert zaro.open(scan(tmp_path / "f.nc"))["good"].shape == (1,)
+    (tmp_path / "f.nc").write_bytes(header(*names, rank=rank))
+    with pytest.raises(ScanError, match=rf"f\.nc: {reason}"):
+        scan(tmp_path / "f.nc")

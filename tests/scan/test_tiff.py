@@ -83,6 +83,9 @@ def test_packbits_unpacks_runs():
     )
     assert PackBits().decode(packed) == unpacked
     assert PackBits().decode(PackBits().encode(unpacked)) == unpacked
+    assert PackBits().decode_within(packed, len(unpacked)) == unpacked
+    with pytest.raises(ValueError, match="more than 23 bytes"):
+        PackBits().decode_within(packed, len(unpacked) - 1)
 
 
 def test_a_damaged_file_is_an_error_that_names_it(tmp_path):
@@ -115,3 +118,49 @@ def test_without_imagecodecs_the_error_names_it(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules["zaro.scan.tiff"], "with_imagecodecs", lambda name: False)
     with pytest.raises(ScanError, match="compressed by LZW, whose decoder needs the package imagecodecs"):
         scan(tmp_path / "f.tif", unsupported_inline_threshold=0)
+
+
+@pytest.mark.parametrize("inline", [0, 10_000])
+@pytest.mark.parametrize(
+    "how", [{"imagej": True}, {"photometric": "minisblack"}, {"photometric": "minisblack", "rowsperstrip": 5}]
+)
+@pytest.mark.parametrize("shape", [(4, 33, 21), (2, 3, 33, 21)])
+def test_images_behind_the_only_one_that_is_noted_are_read(tmp_path, shape, how, inline):
+    stack = np.arange(np.prod(shape), dtype="u2").reshape(shape)
+    tifffile.imwrite(tmp_path / "s.tif", stack, truncate=True, **how)
+    with tifffile.TiffFile(tmp_path / "s.tif") as file:
+        assert len(file.pages) == 1
+    found = zaro.open(scan(tmp_path / "s.tif", inline_threshold=inline))["data"]
+    assert found.shape == shape
+    np.testing.assert_array_equal(found[...], stack)
+
+
+def test_images_that_are_not_in_the_file_are_an_error(tmp_path):
+    stack = np.arange(4 * 33 * 21, dtype="u2").reshape(4, 33, 21)
+    tifffile.imwrite(tmp_path / "s.tif", stack, truncate=True, photometric="minisblack")
+    raw = (tmp_path / "s.tif").read_bytes()
+    (tmp_path / "s.tif").write_bytes(raw[:-2000])
+    with pytest.raises(ScanError, match="variable 'data': ends behind the file"):
+        scan(tmp_path / "s.tif")
+
+
+OME = (
+    '<?xml version="1.0" encoding="UTF-8"?><OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" '
+    'UUID="urn:uuid:{0}"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XYZCT" Type="uint8" '
+    'SizeX="40" SizeY="30" SizeC="1" SizeZ="2" SizeT="1"><Channel ID="Channel:0:0" SamplesPerPixel="1"/>'
+    '<TiffData IFD="0" FirstZ="0" PlaneCount="1"><UUID FileName="one.ome.tif">urn:uuid:1</UUID></TiffData>'
+    '<TiffData IFD="0" FirstZ="1" PlaneCount="1"><UUID FileName="two.ome.tif">urn:uuid:2</UUID></TiffData>'
+    "</Pixels></Image></OME>"
+)
+
+
+def test_images_in_other_files_are_an_error_and_not_taken_from_this_one(tmp_path):
+    for number, name in ((1, "one"), (2, "two")):
+        image, text = np.full((30, 40), number, "u1"), OME.format(number)
+        tifffile.imwrite(tmp_path / f"{name}.ome.tif", image, description=text, metadata=None)
+    assert tifffile.imread(tmp_path / "one.ome.tif").max() == 2
+    with pytest.raises(ScanError, match="variable 'data': has images in other files"):
+        scan(tmp_path / "one.ome.tif")
+    (tmp_path / "two.ome.tif").unlink()
+    with pytest.raises(ScanError, match="variable 'data': lacks some of its images"):
+        scan(tmp_path / "one.ome.tif")

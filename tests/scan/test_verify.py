@@ -57,3 +57,11 @@ def test_a_chunk_that_does_not_decode_is_found_by_reading(tmp_path):
     (found,) = zaro.References.verify(refs, read=True)
     assert (found.array, found.file) == ("tas", str(file))
     assert "1.0.1" in found.problem
+
+
+def test_an_array_without_elements_is_well(tmp_path):
+    array = {"zarr_format": 2, "shape": [0], "chunks": [0], "dtype": "<i4", "compressor": None}
+    refs = zaro.References.open(
+        {"v/.zarray": json.dumps({**array, "filters": None, "order": "C", "fill_value": 0})}
+    )
+    assert refs.verify(read=True) == []

@@ -55,6 +55,22 @@ def test_a_part_past_the_end_is_an_error(store, part):
         store.get_parts([part])
 
 
+def test_a_part_of_a_member_that_is_encrypted_or_of_another_size_is_an_error(path):
+    for change, reason in (({"flag_bits": 1}, "is encrypted"), ({"file_size": 14}, "plain: ")):
+        store = ZipStore(path)
+        for name, value in change.items():
+            setattr(store._members["plain"], name, value)
+        with pytest.raises(StoreError, match=reason):
+            store.get_parts([("plain", 2, 9)])
+
+
+def test_a_member_before_the_archive_is_an_error(path):
+    store = ZipStore(path)
+    store._members["plain"].header_offset = -7
+    with pytest.raises(StoreError, match=r"plain: the archive has \d+ bytes, not 30 from -7"):
+        store.get("plain")
+
+
 def test_a_damaged_member_is_an_error(path):
     raw = path.read_bytes()
     path.write_bytes(raw.replace(b"0123456789", b"0123456780"))

@@ -50,6 +50,7 @@ CODECS: dict[str, dict[str, Any]] = {
     "jenkins_lookup3": {"filters": [{"id": "jenkins_lookup3"}]},
     "base64": {"filters": [{"id": "base64"}]},
     "zlib and bz2": {"filters": [{"id": "zlib", "level": 1}], "compressor": {"id": "bz2", "level": 1}},
+    "run lengths of TIFF": {"filters": [{"id": "zaro_packbits"}]},
     "pcodec": {"filters": [{"id": "pcodec"}]},
     "vlen-utf8": {"dtype": "|O", "filters": [{"id": "vlen-utf8"}]},
     "vlen-utf8 and zstd": {
@@ -242,6 +243,7 @@ for label, size in {
         lambda chunk, n=size: struct.pack("<I", n) + chunk[4:],
         BROKEN,
     )
+case("run lengths of TIFF", "of very many zeros", lambda _: b"\x81\x00" * (3 << 20), BROKEN, seconds=20)
 case("zlib", "of very many zeros", lambda _: bomb(BOMB >> 20, wbits=15), BROKEN, seconds=20)
 case("gzip", "of very many zeros", lambda _: bomb(BOMB >> 20), BROKEN, seconds=20)
 case("gzip", "of a thousand streams", lambda chunk: chunk * 1000, BROKEN)

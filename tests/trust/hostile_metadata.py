@@ -128,6 +128,26 @@ for value in (17, "zlib", [], {"level": 1}, {"id": 7}, {"id": None}):
 v2("a filter that is text", "filters", filters=["zlib"])
 v2("filters that are an object", "filters", filters={"id": "zlib"})
 v2("a hundred filters", filters=[{"id": "shuffle", "elementsize": 4}] * 100, compressor={"id": "zlib"})
+LZF: dict[str, Any] = {"id": "zaro_hdf5", "code": 32000, "values": [], "dtype": "<i4", "chunks": [4]}
+for member, value in (
+    ("dtype", "|O"),
+    ("dtype", "<M8[s]"),
+    ("dtype", "|V4"),
+    ("chunks", [-4]),
+    ("chunks", []),
+):
+    v2(f"a filter of HDF5 with {member} of {value!r}", "zaro_hdf5", filters=[{**LZF, member: value}])
+case(
+    "v2 with a filter of HDF5 for 3 GB",
+    {**V2, "filters": [{**LZF, "chunks": [3 << 28]}]},
+    error("ChunkError", "x/0", "3221225472"),
+)
+v2(
+    "a predictor of TIFF for objects",
+    "zaro_tiff_predictor",
+    filters=[{"id": "zaro_tiff_predictor", "predictor": 2, "dtype": "|O", "width": 1}],
+)
+v2("a field of GRIB before the first", "zaro_grib", dtype="<f8", filters=[{"id": "zaro_grib", "field": -1}])
 v2("a pickle", "pickle", filters=[{"id": "pickle"}], dtype="|O", kind="UnsupportedError")
 for codec in (
     {"id": "nobody-knows"},
@@ -237,6 +257,7 @@ for value in (
     [{"name": "transpose", "configuration": {"order": [0, 0]}}, "bytes"],
     [{"name": "transpose", "configuration": {"order": "Q"}}, "bytes"],
     ["bytes", {"name": "numcodecs.pickle"}],
+    ["bytes", {"name": "numcodecs.base64", "configuration": {"id": "pickle"}}],
     ["bytes"] + ["crc32c"] * 100,
 ):
     v3(f"the codecs {str(value)[:70]!r}", codecs=value)

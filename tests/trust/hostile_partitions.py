@@ -288,7 +288,14 @@ def _link_for_partition(folder: Path) -> None:
     target.symlink_to("nowhere.parq")
 
 
+def _link_for_folder(folder: Path) -> None:
+    target = write(folder)
+    target.parent.rename(folder / "moved")
+    target.parent.symlink_to("nowhere")
+
+
 case("a link to nowhere in the place of a partition", _link_for_partition, error("ZaroError", KEY))
+case("a link to nowhere in the place of an array", _link_for_folder, error("ZaroError", KEY))
 
 
 def _forbidden_folder(folder: Path) -> None:

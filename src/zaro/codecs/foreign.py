@@ -132,11 +132,8 @@ def _lzma_start(members: Members) -> Callable[[], Any]:
     return start
 
 
-_SKIPPABLE, _FRAME_HEADER, _REPEATED = (
-    0x184D2A50,
-    18,
-    1,
-)  # of zstd: a magic number, most bytes, a kind of block
+# of zstd: a magic number, most bytes of a header, a kind of block
+_SKIPPABLE, _FRAME_HEADER, _REPEATED = 0x184D2A50, 18, 1
 
 
 @dataclass(frozen=True)
@@ -260,16 +257,17 @@ class NumcodecsStep:
 
     def decode(self, data: Bytes, nbytes: int | None, most: int | None = None) -> NDArray[np.uint8]:
         """See `BytesStep.decode`."""
-        value = self.value(data)
+        value = self.value(data, most if nbytes is None else nbytes)
         if self.dtype is not None and isinstance(value, np.ndarray) and value.dtype != self.dtype:
             raise CorruptChunkError(f"{self.name}: decodes to type {value.dtype}, expected {self.dtype}")
         return as_bytes(value, self.name, nbytes)
 
-    def value(self, data: Bytes) -> Any:
-        """Decode to what the codec returns, an array of objects perhaps."""
+    def value(self, data: Bytes, most: int | None = None) -> Any:
+        """Decode to what the codec returns, an array of objects perhaps; codecs of zaro's own heed `most`."""
         source = as_bytes(data, self.name, None)
+        within = getattr(self.codec, "decode_within", None)
         try:
-            return self.codec.decode(source)
+            return self.codec.decode(source) if within is None or most is None else within(source, most)
         except Exception as err:  # a third party's decoder may raise anything
             raise CorruptChunkError(f"{self.name}: {err}") from err
 
@@ -294,6 +292,10 @@ def numcodecs_step(codec: str, members: Members, known: Mapping[str, Any] | None
     """
     from numcodecs import registry
 
+    if (
+        members.configuration.get("id", codec) != codec
+    ):  # numcodecs would make that codec, which nobody checked
+        members.fail("id", members.configuration["id"], f"none, or {codec!r}")
     package = PACKAGES.get(codec) or ("imagecodecs" if codec.startswith("imagecodecs_") else None)
     there = codec in registry.codec_registry or codec in registry.entries
     if not there and package == "imagecodecs":

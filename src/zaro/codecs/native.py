@@ -106,9 +106,8 @@ def _swap_width(dtype: np.dtype[Any]) -> int:
 
 def _shuffle(members: Members, state: State) -> tuple[Part, State]:
     width = members.optional_integer("elementsize", 0, 2**31 - 1)
-    if (
-        width is None
-    ):  # numcodecs assumes 4 where the member is absent, zarr-python fills in the size of an element
+    # where the member is absent numcodecs assumes 4, where it is null zarr-python the size of an element
+    if width is None:
         named = "elementsize" in members.configuration
         width = state.dtype.itemsize if named and state.dtype is not None else 4
     steps: tuple[Step, ...] = (("shuffle", {"width": width}),) if width > 1 else ()

@@ -187,6 +187,9 @@ class Fragment:
         XGroupReferenceError
             No node is there, or none fits; or references follow one another without end.
         """
+        return self._resolve(accept, set())
+
+    def _resolve(self, accept: Callable[[Node, Fragment | None], T], tried: set[_Step]) -> T:
         here, value = _unwrapped(self)
         target = _parse(here, value)
         failures: list[tuple[str, str, type[XGroupError]]] = []
@@ -195,7 +198,7 @@ class Fragment:
                 f"/{base.path}" if base.index is self.array.index else f"/{base.path} of {base.index.label}"
             )
             try:
-                return _take(self, target, base, accept)
+                return _take(self, target, base, accept, tried)
             except Unfit as err:
                 failures.append((place, str(err), XGroupReferenceError))
             except PointerError as err:
@@ -204,8 +207,8 @@ class Fragment:
                 failures.append((place, f"{err.place}: {err.reason}", type(err)))
             except (ZaroError, ValueError) as err:  # metadata that is broken, a name no file system takes
                 failures.append((place, str(err), XGroupReferenceError))
-        tried = "; ".join(f"tried {place}: {reason}" for place, reason, _ in failures)
-        raise here.error(f"{target}: {tried}", failures[0][2])
+        places = "; ".join(f"tried {place}: {reason}" for place, reason, _ in failures)
+        raise here.error(f"{target}: {places}", failures[0][2])
 
 
 def _unwrapped(fragment: Fragment) -> tuple[Fragment, Mapping[str, Any]]:
@@ -239,7 +242,14 @@ def _parse(here: Fragment, value: Mapping[str, Any]) -> _Target:
     return target
 
 
-def _take(here: Fragment, target: _Target, base: _Base, accept: Callable[[Node, Fragment | None], T]) -> T:
+def _take(
+    here: Fragment,
+    target: _Target,
+    base: _Base,
+    accept: Callable[[Node, Fragment | None], T],
+    tried: set[_Step],
+) -> T:
+    """What `accept` makes of a node, or of where a reference there leads, unless that was `tried` in vain."""
     node = base.index.node(base.path)
     if node is None:
         raise Unfit("not found")
@@ -251,9 +261,12 @@ def _take(here: Fragment, target: _Target, base: _Base, accept: Callable[[Node, 
         raise Unfit("references go round in a circle")
     if len(here.trail) >= _DEEPEST:
         raise Unfit(f"more than {_DEEPEST} references follow one another")
+    if step in tried:  # several nodes for each of several references are many ways to the same few places
+        raise Unfit("leads where another way led in vain")
+    tried.add(step)
     holder = base.path if isinstance(node, GroupNode) else base.path.rpartition("/")[0]
     found = Fragment(value, here.array, here.place, (_Base(base.index, holder),), (*here.trail, step))
-    return found.resolve(accept) if _names_a_node(value) else accept(node, found)
+    return found._resolve(accept, tried) if _names_a_node(value) else accept(node, found)
 
 
 def _pointed(node: Node, pointer: str) -> Any:

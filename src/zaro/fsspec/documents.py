@@ -132,7 +132,7 @@ def as_bytes(value: Any) -> bytes | None:
     """Bytes that stand in a set itself; None for a reference to a file."""
     if isinstance(value, str):
         value = value.encode()
-    elif hasattr(value, "to_bytes"):
+    elif hasattr(value, "to_bytes") and not isinstance(value, int):  # a buffer of zarr-python's
         value = value.to_bytes()
     if not isinstance(value, bytes | bytearray | memoryview):
         return None

@@ -95,6 +95,8 @@ class Keys:
         ------
         FileNotFoundError
             The set has no such key.
+        ReferenceSetError
+            Its value is no reference.
         """
         reference = self.reference(key)
         if reference is None:
@@ -104,7 +106,7 @@ class Keys:
         raw = as_bytes(reference)
         if raw is not None:
             return raw[start:end]
-        span = narrow(reference, start, end)
+        span = narrow(reference, start, end, document=self.document.origin or "", key=key)
         if isinstance(span.url, str):
             return span
         if self.target is None:
@@ -124,7 +126,7 @@ class Keys:
         if self.lazy is not None:
             return None
         for value in self._mapping.values():
-            url = value[0] if isinstance(value, list | tuple) else None
+            url = value[0] if isinstance(value, list | tuple) and value else None
             if isinstance(url, str) and url:
                 return url
         return None
@@ -169,7 +171,7 @@ def size_of(reference: Any) -> int | None:
     raw = as_bytes(reference)
     if raw is not None:
         return len(raw)
-    return int(reference[2]) if len(reference) == 3 else None
+    return int(reference[2]) if isinstance(reference, list | tuple) and len(reference) == 3 else None
 
 
 def entry_of(name: str, size: int | None, *, folder: bool = False) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from zaro.fsspec.documents import as_bytes, dumps
 from zaro.references.contents import Contents
 from zaro.references.layout import ChunkLayout, is_metadata, layout_of, split_key
 from zaro.references.listing import Entry, Listing
-from zaro.references.parquet import HEADER, read_folder
+from zaro.references.parquet import HEADER, Folder, read_folder
 from zaro.references.parquet_set import ParquetSet, partition_key
 from zaro.references.parquet_table import ParquetTable
 from zaro.references.parquet_writer import encode_partition
@@ -88,6 +88,7 @@ class LazyReferenceMapper(MutableMapping[str, Any]):
         self.cache_size, self.cat_thresh, self.engine = cache_size, categorical_threshold, engine
         self.url = self.root + "/{field}/refs.{record}.parq"
         self._moved: dict[str, str] = {}
+        self._folders: dict[str, Folder] = {}
         self._opened: _Opened | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -161,8 +162,12 @@ class LazyReferenceMapper(MutableMapping[str, Any]):
         return cast("_Opened", self._opened)
 
     def _fetch(self, key: str) -> bytes | None:
+        root = self._moved.get(key, self.root)
+        if type(self.fs) is LocalFileSystem:
+            path = self.fs._strip_protocol(root)
+            return self._folders.setdefault(path, Folder(path)).get(key)
         try:
-            return cast("bytes", self.fs.cat_file(f"{self._moved.get(key, self.root)}/{key}"))
+            return cast("bytes", self.fs.cat_file(f"{root}/{key}"))
         except FileNotFoundError:
             return None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from zaro.errors import ReferenceSetError
 from zaro.fsspec.errors import ReferenceNotReachable
 from zaro.fsspec.keys import Keys
 from zaro.fsspec.spans import Answer, Merged, Span, fetch, fetch_async, merge
@@ -61,7 +62,7 @@ class Reading:
         for one in wanted:
             try:
                 self._found.append(keys.part(*one))
-            except FileNotFoundError as err:
+            except (FileNotFoundError, ReferenceSetError) as err:
                 if on_error == "raise":
                     raise
                 self._found.append(err)

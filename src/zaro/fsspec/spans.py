@@ -6,12 +6,13 @@ import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper  # type: ignore[import-untyped]
 from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
 
-from zaro.errors import StoreError
+from zaro.errors import ReferenceSetError, StoreError
 from zaro.fsspec.targets import unwrapped
 from zaro.stores.local import read_span
 
@@ -40,13 +41,30 @@ class Span(NamedTuple):
     exact: bool = False
 
 
-def narrow(reference: Sequence[Any], start: int | None, end: int | None) -> Span:
-    """Span of a slice `[start:end]` of what a reference names."""
-    if len(reference) == 1:
-        return Span(reference[0], start, end)
-    url, offset, size = reference[0], int(reference[1]), int(reference[2])
+def narrow(reference: Any, start: int | None, end: int | None, *, document: str = "", key: str = "") -> Span:
+    """Span of a slice `[start:end]` of what the reference of a key names.
+
+    Raises
+    ------
+    ReferenceSetError
+        It is neither `[url]` nor `[url, offset, length]`.
+    """
+    match reference:
+        case [url]:
+            return Span(url, start, end)
+        case [url, offset, size] if _is_count(offset) and _is_count(size):
+            offset, size = int(offset), int(size)
+        case _:
+            reason = f"is {reference!r:.100}, expected text, [url] or [url, offset, length]"
+            raise ReferenceSetError(document, key, reason)
     first, last, _ = slice(start, end).indices(size)
     return Span(url, offset + first, offset + max(first, last), exact=True)
+
+
+def _is_count(value: Any) -> bool:
+    """Whether a value is a whole number from 0, of whichever type."""
+    whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
+    return whole and value >= 0
 
 
 @dataclass(slots=True)

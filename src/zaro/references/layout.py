@@ -14,6 +14,8 @@ from zaro.metadata import ArrayMetadata, KeyEncoding, read_node
 from zaro.metadata.keys import key_encoding
 
 __all__ = [
+    "MAX_ID",
+    "MAX_RANK",
     "METADATA_NAMES",
     "ChunkLayout",
     "array_layouts",
@@ -27,7 +29,9 @@ METADATA_NAMES = frozenset({".zarray", ".zattrs", ".zgroup", ".zmetadata", "zarr
 """Last parts of the keys that hold metadata documents."""
 
 MAX_RANK = 32
+"""Dimensions of an array at most."""
 MAX_ID = 2**63 - 1
+"""Chunks of an array, and bytes, at most."""
 
 
 def split_key(key: str) -> tuple[str, str]:

@@ -23,10 +23,10 @@ from zaro.references.fingerprint import MEMBER, written
 from zaro.references.json import read_mapping
 from zaro.references.parquet_set import BUDGET, Fetch, ParquetSet
 from zaro.references.parquet_table import ParquetTable
-from zaro.stores.local import read_span
+from zaro.stores.local import leads_nowhere, read_span
 from zaro.stores.remote import FsspecStore
 
-__all__ = ["EXTRA", "HEADER", "read", "read_folder"]
+__all__ = ["EXTRA", "HEADER", "Folder", "read", "read_folder"]
 
 HEADER = ".zmetadata"
 EXTRA = MEMBER
@@ -128,12 +128,12 @@ def _other(extra: Mapping[str, Any], document: str) -> Contents:
 
 def _fetcher(address: str, options: Options) -> Fetch:
     if is_local(address):
-        return _Folder(local_path(address).rstrip("/")).get
+        return Folder(local_path(address).rstrip("/")).get
     store = FsspecStore(address.rstrip("/"), options.storage_options, options.timeout)
     return store.get
 
 
-class _Folder:
+class Folder:
     """A local folder of partitions, as long as it is the one that was opened.
 
     Writers replace folders: partitions of the new set mean nothing to who has read the old header. Who
@@ -154,10 +154,10 @@ class _Folder:
         except StoreError:
             raise
         except (FileNotFoundError, NotADirectoryError) as err:
-            if os.path.lexists(path):
+            if leads_nowhere(path, self.root):
                 raise StoreError(path, "a link that leads nowhere") from err
             found = None
-        if key != HEADER and self._identity() != self._opened:
+        if key != HEADER and self._opened not in (None, self._identity()):
             reason = "was removed or replaced while it was open; open it again"
             raise ReferenceSetError(self.root, key, reason)
         return found

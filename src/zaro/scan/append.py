@@ -290,7 +290,7 @@ def _lifted(member: Member, old: Member, dim: str) -> Member:
             dims = (dim, *node.dims)
             attrs = node.attrs if node.is_v3 else {**node.attrs, "_ARRAY_DIMENSIONS": list(dims)}
             lifted = node.reshaped((1, *node.shape), (1, *node.chunks), dims)
-            nodes[path] = Node(path, lifted, attrs, node.table)
+            nodes[path] = Node(path, lifted, attrs, node.table, node.keys)
         else:
             nodes[path] = node
     return replace(member, nodes=nodes)

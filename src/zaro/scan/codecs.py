@@ -34,6 +34,8 @@ class TiffPredictor(Codec):  # type: ignore[misc]
         self.predictor, self.dtype, self.width, self.samples = predictor, dtype, width, samples
         if predictor not in (2, 3) or width < 1 or samples < 1:
             raise ValueError(f"predictor={predictor}, width={width}, samples={samples}")
+        if np.dtype(dtype).kind not in "iuf":
+            raise ValueError(f"elements are of type {dtype!r}, expected numbers")
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         """Sum up."""
@@ -90,6 +92,8 @@ class Grib(Codec):  # type: ignore[misc]
     codec_id: ClassVar[str] = "zaro_grib"
 
     def __init__(self, field: int = 0) -> None:
+        if type(field) is not int or field < 0:
+            raise ValueError(f"field={field!r}")
         self.field = field
 
     def decode(self, buf: Any, out: Any = None) -> Any:
@@ -114,20 +118,33 @@ class PackBits(Codec):  # type: ignore[misc]
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         """Unpack the runs."""
-        data, parts, at = bytes(buf), bytearray(), 0
+        found = self.decode_within(buf, 128 * len(bytes(buf)))
+        if out is None:
+            return found
+        np.copyto(np.frombuffer(out, np.uint8), np.frombuffer(found, np.uint8))
+        return out
+
+    def decode_within(self, buf: Any, most: int) -> bytes:
+        """Unpack the runs, to at most so many bytes.
+
+        Raises
+        ------
+        ValueError
+            There are more.
+        """
+        data, found, at = bytes(buf), bytearray(), 0
         while at < len(data):
             head = data[at]
             at += 1
             if head < 128:
-                parts += data[at : at + head + 1]
+                found += data[at : at + head + 1]
                 at += head + 1
             elif head > 128:
-                parts += data[at : at + 1] * (257 - head)
+                found += data[at : at + 1] * (257 - head)
                 at += 1
-        if out is None:
-            return bytes(parts)
-        np.copyto(np.frombuffer(out, np.uint8), np.frombuffer(bytes(parts), np.uint8))
-        return out
+            if len(found) > most:
+                raise ValueError(f"decodes to more than {most} bytes")
+        return bytes(found)
 
     def encode(self, buf: Any) -> Any:
         """Pack nothing: runs of up to 128 bytes as they are."""

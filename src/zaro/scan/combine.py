@@ -251,7 +251,7 @@ def check_same(first: Member, other: Member, path: str) -> None:
     check_like(a, b, other.label, along=None)
     if a.table is b.table or _same_inline(a, b):
         return
-    if a.nchunks == b.nchunks and _same_places(a, b):
+    if a.chunks == b.chunks and _same_places(a, b):
         return
     found, expected = read_values(other, b), first.values(path)
     same = found == expected

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zaro.errors import CombineError
-from zaro.scan.members import Member, Node, read_values
+from zaro.scan.members import PACKING, Member, Node, check_attributes, read_values
 
 __all__ = ["CoordinateSource", "Places", "places_along"]
 
@@ -124,6 +124,7 @@ def _from_variables(
     for member, node in zip(members, nodes, strict=True):
         if len(node.shape) > 1:
             raise CombineError(member.label, path, f"has {len(node.shape)} dimensions, a coordinate has one")
+        check_attributes(first, node, member.label, PACKING)
         same &= _check_units(first, node, member.label, decode=decode)
         found = np.atleast_1d(read_values(member, node))
         if decode and node.attrs.get("units") != first.attrs.get("units"):
@@ -157,6 +158,10 @@ def _in_units(values: NDArray[Any], node: Node, first: Node, label: str) -> NDAr
     """Times in the units of the first set."""
     import cftime  # type: ignore[import-untyped]
 
+    packed = next((name for name in PACKING if name in node.attrs), None)
+    if packed is not None:
+        reason = f"has {packed}, so that its stored values are no times in {node.attrs.get('units')!r}"
+        raise CombineError(label, first.path, reason)
     calendar = _calendar(node.attrs.get("calendar"))
     try:
         times = cftime.num2date(values, node.attrs["units"], calendar)

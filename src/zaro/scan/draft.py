@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro.errors import ScanError
 from zaro.metadata import KeyEncoding
 from zaro.plan.requests import merge
 from zaro.references.contents import Contents, Rows, make_table
 from zaro.references.files import FileTable
-from zaro.references.layout import ChunkLayout, join_path
+from zaro.references.layout import MAX_ID, MAX_RANK, ChunkLayout, join_path
 from zaro.references.table import ABSENT, INLINE, Ids
 from zaro.scan.settings import Settings
 
@@ -224,17 +225,49 @@ class SetBuilder:
         self._readers.append(read)
         return len(self.files) - 1
 
+    def _error(self, path: str, reason: str) -> ScanError:
+        return ScanError(next(iter(self.files), ""), path, reason)
+
+    def _check_path(self, path: str) -> None:
+        """Refuse a path that is none, and a second node at one: a set could only hold one of them."""
+        if path and any(part in ("", ".", "..") for part in path.split("/")):
+            raise self._error(path, "is no path that a set could have")
+        if any(join_path(path, name) in self.contents.metadata for name in (".zarray", ".zgroup")):
+            raise self._error(path, "is the name of two variables or groups")
+
+    def _layout(self, path: str, draft: Draft) -> ChunkLayout:
+        layout = ChunkLayout(draft.grid, _KEYS)
+        nbytes = math.prod(max(size, 1) for size in draft.shape) * draft.dtype.itemsize
+        if len(draft.shape) > MAX_RANK or max(nbytes, layout.nchunks) > MAX_ID:
+            found = f"{len(draft.shape)} dimensions and {nbytes} bytes"
+            raise self._error(path, f"has {found}, expected {MAX_RANK} and {MAX_ID} at most")
+        return layout
+
     def add_group(self, path: str, attrs: Mapping[str, Any]) -> None:
-        """Add a group."""
+        """Add a group.
+
+        Raises
+        ------
+        ScanError
+            There is a node of that path, or it is none.
+        """
+        self._check_path(path)
         self.contents.metadata[join_path(path, ".zgroup")] = b'{"zarr_format":2}'
         self.contents.metadata[join_path(path, ".zattrs")] = _dump(attrs)
 
     def add_array(self, path: str, draft: Draft) -> None:
-        """Add an array; small chunks of it are put inline."""
+        """Add an array; small chunks of it are put inline.
+
+        Raises
+        ------
+        ScanError
+            There is a node of that path, or it is none; or the array is too large for any reader.
+        """
+        self._check_path(path)
         draft = _split(draft, self.settings.split)
         self.contents.metadata[join_path(path, ".zarray")] = draft.document()
         self.contents.metadata[join_path(path, ".zattrs")] = draft.attributes()
-        layout = ChunkLayout(draft.grid, _KEYS)
+        layout = self._layout(path, draft)
         rows = self._inlined(draft.rows)
         self.contents.layouts[path] = layout
         self.contents.tables[path] = make_table(
@@ -284,9 +317,7 @@ def _split(draft: Draft, most: int | None) -> Draft:
     chunks = list(draft.shape)
     for axis, size in enumerate(draft.shape):
         rest = nbytes // math.prod(draft.shape[: axis + 1])
-        pieces = next(
-            k for k in range(1, size + 1) if size % k == 0 and (k == size or rest * size // k <= most)
-        )
+        pieces = next(k for k in _divisors(size) if k == size or rest * size // k <= most)
         chunks[axis] = size // pieces
         if chunks[axis] > 1 or rest <= most:
             break
@@ -298,6 +329,13 @@ def _split(draft: Draft, most: int | None) -> Draft:
     return Draft(
         draft.shape, tuple(chunks), draft.dtype, draft.dims, draft.fill, draft.filters, draft.attrs, rows
     )
+
+
+def _divisors(number: int) -> Iterator[int]:
+    """All divisors, ascending."""
+    small = [k for k in range(1, math.isqrt(number) + 1) if number % k == 0]
+    yield from small
+    yield from (number // k for k in reversed(small) if k * k != number)
 
 
 def absent_ids(rows: Chunks, nchunks: int) -> Ids:

@@ -218,9 +218,10 @@ class _Hypercubes:
         dims = [self._axis(names[k], tuple(values[k]), axes) for k in long]
         scalars = [self._scalar(names[k], values[k][0], axes) for k in range(4) if k not in long]
         shape = tuple(len(values[k]) for k in long)
+        places = [{value: k for k, value in enumerate(column)} for column in values]
         where: dict[int, _Field] = {}
         for one in fields:
-            index = tuple(values[k].index(one.at[k]) for k in long)
+            index = tuple(places[k][one.at[k]] for k in long)
             chunk = int(np.ravel_multi_index(index, shape)) if shape else 0
             if chunk in where:
                 reason = f"has two fields of the same place, at bytes {where[chunk].offset} and {one.offset}"

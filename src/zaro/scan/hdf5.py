@@ -16,7 +16,7 @@ from zaro.scan.draft import SetBuilder
 from zaro.scan.hdf5_ahead import address_of, fetch_ahead
 from zaro.scan.hdf5_attributes import attributes_of
 from zaro.scan.hdf5_dataset import Home, draft_dataset
-from zaro.scan.hdf5_dimensions import Dimensions
+from zaro.scan.hdf5_dimensions import Dimensions, Scales
 from zaro.scan.hdf5_phony import PhonyDimensions
 from zaro.scan.source import RemoteFile, Source, open_source
 from zaro.stores.trust import check_target
@@ -28,6 +28,8 @@ NON_COORD = "_nc4_non_coord_"
 """What netCDF puts before the name of a variable that is named as a dimension but is not its coordinate."""
 MOST_LINKS = 64
 """Links that follow one another at most; more are taken for a circle."""
+MOST_WAYS = 1 << 15
+"""Ways at most to objects that others lead to as well: their number may double with every group."""
 
 
 def scan_hdf5(
@@ -106,6 +108,9 @@ class _Walk:
     def __init__(self, files: _Files, builder: SetBuilder) -> None:
         self.files, self.builder = files, builder
         self.phony: dict[str, PhonyDimensions] = {}
+        self.scales = Scales()
+        self.seen: set[tuple[str, Any]] = set()
+        self.more_ways = 0
 
     def group(self, home: Home, group: Any, path: str, above: tuple[Any, ...]) -> None:
         """Add a group and everything below it."""
@@ -115,14 +120,26 @@ class _Walk:
             raise ScanError(home.source.url, path, reason)
         self.builder.add_group(path, attributes_of(group, home.source.url, path))
         phony = self.phony.setdefault(home.source.url, PhonyDimensions(home.h5))
-        dimensions = Dimensions(home.h5, group, phony)
+        dimensions = Dimensions(group, phony, self.scales)
         for name, (there, node) in self._members(home, group, path):
             below = join_path(path, name)
+            self._count(there, node, below)
             if _is_group(node):
                 self.group(there, node, below, (*above, token))
             elif not _is_dimension_only(node):
                 draft = draft_dataset(there, node, below, dimensions, self.builder.settings)
                 self.builder.add_array(below, draft)
+
+    def _count(self, home: Home, node: Any, path: str) -> None:
+        """Take note that a way leads to an object."""
+        token = (home.source.url, address_of(node))
+        self.more_ways += token in self.seen
+        self.seen.add(token)
+        if self.more_ways > MOST_WAYS:
+            reason = (
+                f"is one of more than {MOST_WAYS} links to what others are links to; leave some out by skip"
+            )
+            raise ScanError(home.source.url, path, reason)
 
     def _members(self, home: Home, group: Any, path: str) -> Iterator[tuple[str, tuple[Home, Any]]]:
         import h5py

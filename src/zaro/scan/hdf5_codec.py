@@ -53,6 +53,11 @@ class Hdf5Filter(Codec):  # type: ignore[misc]
         Some chunks are stored without the filter, since it would gain nothing: those that are as long as
         their values are. A filtered one never has this length then.
 
+    Raises
+    ------
+    TypeError, ValueError
+        One of them is none: they come from a document.
+
     Notes
     -----
     HDF5 does one thing at a time, in whichever thread: it is its speed that counts, not the number of cores.
@@ -65,6 +70,10 @@ class Hdf5Filter(Codec):  # type: ignore[misc]
     ) -> None:
         self.optional = optional
         self.code, self.values, self.dtype, self.chunks = code, list(values), dtype, list(chunks)
+        if not is_number(np.dtype(dtype)):  # HDF5 would fill an array of objects with addresses from the file
+            raise ValueError(f"elements are of type {dtype!r}, expected numbers")
+        if any(type(size) is not int or size < 1 for size in self.chunks) or not self.chunks:
+            raise ValueError(f"chunks are {self.chunks}, expected sizes")
         self._local = threading.local()
 
     def get_config(self) -> dict[str, Any]:
@@ -74,6 +83,19 @@ class Hdf5Filter(Codec):  # type: ignore[misc]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Hdf5Filter, (self.code, self.values, self.dtype, self.chunks, self.optional)
+
+    def decode_within(self, buf: Any, most: int) -> Any:
+        """Decode one chunk, if it has at most so many bytes.
+
+        Raises
+        ------
+        ValueError
+            It has more, or cannot be decoded.
+        """
+        nbytes = math.prod(self.chunks) * np.dtype(self.dtype).itemsize
+        if nbytes > most:
+            raise ValueError(f"decodes to {nbytes} bytes, expected {most} at most")
+        return self.decode(buf)
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         """Decode one chunk.
@@ -165,11 +187,16 @@ def _in_memory() -> Any:
     return h5py.File("zaro", "w", driver="core", backing_store=False)
 
 
+def is_number(dtype: np.dtype[Any]) -> bool:
+    """Whether elements are of a type that NumPy and HDF5 both have."""
+    return dtype.kind in "iufb"
+
+
 def config_of(
     code: int, values: Sequence[int], dtype: np.dtype[Any], chunks: Sequence[int]
 ) -> dict[str, Any] | None:
     """Configuration of a filter; None where its elements are of a type that has no name of its own."""
-    if dtype.kind not in "iufb" or not chunks or not math.prod(chunks):
+    if not is_number(dtype) or not chunks or not math.prod(chunks):
         return None
     found = {
         "code": code,

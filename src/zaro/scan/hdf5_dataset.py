@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from zaro.errors import ScanError
 from zaro.scan.draft import Chunks, Draft, absent_ids, decode, encode, fill_json
-from zaro.scan.hdf5_attributes import attributes_of
+from zaro.scan.hdf5_attributes import attributes_of, plain_value
 from zaro.scan.hdf5_chunks import chunk_index
 from zaro.scan.hdf5_codec import Hdf5Filter
 from zaro.scan.hdf5_dimensions import Dimensions
@@ -25,6 +25,13 @@ from zaro.scan.source import Source
 __all__ = ["Home", "draft_dataset"]
 
 ELSEWHERE = "has its values in other files, which can only be read beside a local file"
+
+MOST_BLANKS = 1 << 22
+"""Chunks that are spelled out one by one at most, since HDF5 gives for them what a set would not."""
+LARGEST_BLANK = 1 << 28
+"""Bytes of such a chunk at most."""
+MOST_OBJECTS = 1 << 24
+"""Elements without a fixed size that are held in the set at most."""
 
 DType = np.dtype[Any]
 
@@ -49,7 +56,9 @@ def draft_dataset(home: Home, dataset: Any, path: str, dimensions: Dimensions, s
     """
     try:
         return _Dataset(home, dataset, path, settings, dimensions).draft()
-    except (OSError, TypeError, NotImplementedError, UnicodeDecodeError) as err:
+    except ScanError:
+        raise
+    except Exception as err:  # h5py, of a file that is damaged, can say anything
         raise ScanError(home.source.url, path, f"cannot be read: {err}") from err
 
 
@@ -110,18 +119,17 @@ class _Dataset:
 
     def _fill(self, attrs: dict[str, Any]) -> Any:
         """The value that is masked; HDF5's own fill value is another thing, and only fills what is absent."""
-        if "_FillValue" not in self.dataset.attrs:
+        raw = self.dataset.attrs.get("_FillValue")
+        value = np.asarray(raw)
+        if raw is None or not value.size:
             return None
-        value = np.asarray(self.dataset.attrs["_FillValue"])
         try:
             fits = self.dtype.names is None and value.size == 1 and value.astype(self.dtype) == value
             if fits or value.dtype.kind == self.dtype.kind == "f" or value.dtype == self.dtype:
                 return fill_json(value, self.dtype)
         except (TypeError, ValueError):
             pass
-        from zaro.scan.hdf5_attributes import plain_value
-
-        attrs["_FillValue"] = plain_value(self.dataset.attrs["_FillValue"])
+        attrs["_FillValue"] = plain_value(raw)
         return None
 
     # where the bytes lie
@@ -294,6 +302,11 @@ class _Dataset:
         """Spell out chunks that were never written where the set would not give HDF5's fill value."""
         fill = self._unseen(draft)
         if fill is not None:
+            absent, nbytes = self.nchunks - len(draft.rows.ids), math.prod(draft.chunks) * self.dtype.itemsize
+            if absent > MOST_BLANKS or nbytes > LARGEST_BLANK:
+                raise self.error(
+                    f"has {absent} chunks of {nbytes} bytes that were never written, too many to hold"
+                )
             block = encode(np.full(draft.chunks, fill), draft.filters)
             ids = absent_ids(draft.rows, self.nchunks)
             draft.rows = draft.rows.adding(dict.fromkeys(ids.tolist(), block))
@@ -318,6 +331,8 @@ class _Dataset:
     def _objects(self, dims: tuple[str, ...], attrs: dict[str, Any]) -> Draft:
         import h5py
 
+        if self.nchunks > MOST_BLANKS or math.prod(self.shape) > MOST_OBJECTS:
+            raise self.error(f"holds {math.prod(self.shape)} elements without a fixed size, too many to hold")
         if h5py.check_string_dtype(self.dtype) is not None:
             return self._texts(dims, attrs)
         base = h5py.check_vlen_dtype(self.dtype)

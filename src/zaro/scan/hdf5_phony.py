@@ -50,7 +50,7 @@ class PhonyDimensions:
 
         nameless: list[tuple[Any, list[Extent]]] = []
         self._count = 0
-        for group in _upwards(self._h5["/"], ()):
+        for group in _upwards(self._h5["/"], set()):
             address = address_of(group)
             for dataset in _members(group, h5py.Dataset):
                 if h5py.h5ds.is_scale(dataset.id):
@@ -68,14 +68,14 @@ def extents_of(dataset: Any) -> list[Extent]:
     return [(size, most is None) for size, most in zip(dataset.shape, dataset.maxshape, strict=True)]
 
 
-def _upwards(group: Any, above: tuple[Any, ...]) -> Iterator[Any]:
-    """All groups, each after those below it."""
+def _upwards(group: Any, seen: set[Any]) -> Iterator[Any]:
+    """All groups, each after those below it, and once: many ways may lead to it."""
     import h5py
 
-    here = (*above, address_of(group))
+    seen.add(address_of(group))
     for below in _members(group, h5py.Group):
-        if address_of(below) not in here:
-            yield from _upwards(below, here)
+        if address_of(below) not in seen:
+            yield from _upwards(below, seen)
     yield group
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from zaro.errors import CombineError
 from zaro.metadata import KeyEncoding
-from zaro.metadata.keys import key_encoding
 from zaro.references.contents import Contents, Rows, make_table
 from zaro.references.files import FileTable
 from zaro.references.fingerprint import Fingerprint, Fingerprints
@@ -23,7 +22,7 @@ from zaro.scan.coordinates import CoordinateSource, Places
 from zaro.scan.draft import Chunks, Draft
 from zaro.scan.members import Member, Node, check_like, read_values
 
-__all__ = ["How", "Output", "cut", "keys_of", "misfit", "unfit"]
+__all__ = ["How", "Output", "cut", "misfit", "unfit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +148,7 @@ class Output:
             document = old.reshaped(values.shape, values.shape, (dim,))
             document["codecs"] = [{"name": "bytes", "configuration": {"endian": "little"}}]
             documents = old.documents(document, attrs)
-            self._add(path, documents, values.shape, values.shape, keys_of(old), values.tobytes())
+            self._add(path, documents, values.shape, values.shape, old.keys, values.tobytes())
             return
         documents = {
             join_path(path, ".zarray"): draft.document(),
@@ -204,7 +203,7 @@ class Output:
         values = np.ascontiguousarray(values, dtype)
         document = {**first.reshaped(shape, shape, first.dims), "filters": None, "compressor": None}
         self._add(
-            first.path, first.documents(document, first.attrs), shape, shape, keys_of(first), values.tobytes()
+            first.path, first.documents(document, first.attrs), shape, shape, first.keys, values.tobytes()
         )
 
     # columns
@@ -244,7 +243,7 @@ class Output:
         """Add an array: its documents, and its chunks as the columns of several sets."""
         self.contents.metadata.update(node.documents(document, attrs))
         layout = ChunkLayout(
-            tuple(-(-s // c) if c else 0 for s, c in zip(shape, chunks, strict=True)), keys_of(node)
+            tuple(-(-s // c) if c else 0 for s, c in zip(shape, chunks, strict=True)), node.keys
         )
         self.contents.layouts[node.path] = layout
         self.contents.tables[node.path] = make_table(layout.nchunks, *_gathered(rows, self.files))
@@ -269,20 +268,6 @@ def _gathered(rows: list[Chunks], files: FileTable) -> tuple[Rows, FileTable, by
         np.concatenate([one.length for one in rows]),
     )
     return columns, files, b"".join(inline)
-
-
-def keys_of(node: Node) -> KeyEncoding:
-    """How the keys of the chunks of an array are spelled."""
-    name, separator = "v2", node.document.get("dimension_separator") or "."
-    if node.is_v3:
-        spelled = node.document.get("chunk_key_encoding") or {"name": "default"}
-        name = spelled["name"]
-        default = "/" if name == "default" else "."
-        separator = (spelled.get("configuration") or {}).get("separator", default)
-    found = key_encoding(name, separator)
-    if found is None:
-        raise CombineError("", node.path, f"keys of its chunks are spelled by {name!r} and {separator!r}")
-    return found
 
 
 # ---- grids that fit ----------------------------------------------------------------------------
@@ -338,4 +323,5 @@ def cut(node: Node, each: int) -> Node | None:
         ids, np.full(n, at.file_id[0], np.int32), at.offset[0] + ids * nbytes, np.full(n, nbytes, np.int64)
     )
     table = make_table(n, rows, at.files, at.inline)  # type: ignore[arg-type]
-    return Node(node.path, node.reshaped(node.shape, (each, *node.shape[1:]), node.dims), node.attrs, table)
+    document = node.reshaped(node.shape, (each, *node.shape[1:]), node.dims)
+    return Node(node.path, document, node.attrs, table, node.keys)

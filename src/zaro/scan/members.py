@@ -12,22 +12,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zaro.errors import CombineError
+from zaro.errors import CombineError, MetadataError
 from zaro.hierarchy import Array, open_node
+from zaro.metadata import ArrayMetadata, KeyEncoding, read_node
+from zaro.metadata.documents import Document
 from zaro.references.layout import join_path, split_key
 from zaro.references.set import References
 from zaro.references.table import INLINE, Table
 
-__all__ = ["Member", "Node", "check_like", "group_of", "members_of", "read_values"]
+__all__ = [
+    "PACKING",
+    "Member",
+    "Node",
+    "check_attributes",
+    "check_like",
+    "group_of",
+    "members_of",
+    "read_values",
+]
 
+PACKING = ("scale_factor", "add_offset", "_Unsigned")
+"""Attributes by which stored values are turned into others."""
 _VALUES = (
-    "scale_factor",
-    "add_offset",
+    *PACKING,
     "units",
     "calendar",
     "_FillValue",
     "missing_value",
-    "_Unsigned",
     "flag_values",
     "valid_range",
     "valid_min",
@@ -40,10 +51,19 @@ _TIME = frozenset({"units", "calendar"})
 
 
 @lru_cache(maxsize=4096)
-def _parsed(raw: bytes) -> dict[str, Any]:
-    """A document; sets that were made alike have the same."""
-    found: dict[str, Any] = json.loads(raw)
-    return found
+def _checked(
+    path: str, name: str, raw: bytes, beside: bytes | None
+) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """The document of an array, and its attributes; sets that were made alike have the same.
+
+    `beside`: the `.zattrs`.
+    """
+    documents = {join_path(path, name): raw, join_path(path, ".zattrs"): beside}
+    node = read_node(documents.get, path)
+    assert isinstance(node, ArrayMetadata)
+    document: dict[str, Any] = Document.parse(name, raw).members  # type: ignore[assignment]
+    bare = {k: v for k, v in document.items() if k not in ("attributes", "consolidated_metadata")}
+    return bare, node.attributes
 
 
 @dataclass(slots=True)
@@ -54,6 +74,7 @@ class Node:
     document: Mapping[str, Any]
     attrs: Mapping[str, Any]
     table: Table
+    keys: KeyEncoding
 
     @property
     def is_v3(self) -> bool:
@@ -84,7 +105,9 @@ class Node:
     def dims(self) -> tuple[str, ...]:
         """Names of the dimensions."""
         names = self.document.get("dimension_names") if self.is_v3 else self.attrs.get("_ARRAY_DIMENSIONS")
-        return tuple(names or ())
+        if not isinstance(names, list | tuple) or len(names) != len(self.shape):
+            return ()
+        return tuple(names) if all(isinstance(name, str | None) for name in names) else ()
 
     @property
     def nchunks(self) -> int:
@@ -170,20 +193,20 @@ def members_of(sets: Sequence[Any], labels: Sequence[str] | None) -> list[Member
 
 def _node(member: Member, path: str) -> Node:
     contents = member.refs.contents
-    raw = contents.metadata.get(join_path(path, "zarr.json"))
-    if raw is not None:
-        document = _parsed(bytes(raw))
-        if document["chunk_grid"]["name"] != "regular":
-            raise CombineError(
-                member.label, path, "has a grid of chunks of many sizes, which cannot be joined"
-            )
-        bare = {k: v for k, v in document.items() if k not in ("attributes", "consolidated_metadata")}
-        return Node(path, bare, document.get("attributes") or {}, contents.tables[path])
-    raw = contents.metadata.get(join_path(path, ".zarray"))
-    if raw is None:
-        raise CombineError(member.label, path, "has no document of its own in the set")
-    attrs = contents.metadata.get(join_path(path, ".zattrs"))
-    return Node(path, _parsed(bytes(raw)), _parsed(bytes(attrs)) if attrs else {}, contents.tables[path])
+    for name in ("zarr.json", ".zarray"):
+        raw = contents.metadata.get(join_path(path, name))
+        if raw is None:
+            continue
+        beside = contents.metadata.get(join_path(path, ".zattrs"))
+        try:
+            document, attrs = _checked(path, name, bytes(raw), None if beside is None else bytes(beside))
+        except MetadataError as err:
+            raise err.of(member.label) from None
+        if document.get("chunk_grid", {"name": "regular"})["name"] != "regular":
+            reason = "has a grid of chunks of many sizes, which cannot be joined"
+            raise CombineError(member.label, path, reason)
+        return Node(path, document, attrs, contents.tables[path], contents.layouts[path].encoding)
+    raise CombineError(member.label, path, "has no document of its own in the set")
 
 
 # ---- comparing ---------------------------------------------------------------------------------
@@ -213,9 +236,20 @@ def check_like(first: Node, other: Node, label: str, *, along: int | None, units
             raise _unlike(label, first, f"size of dimension {axis}", size, wanted)
     if first.attrs is other.attrs:
         return
-    for name in _VALUES:
+    check_attributes(first, other, label, _VALUES if units else [n for n in _VALUES if n not in _TIME])
+
+
+def check_attributes(first: Node, other: Node, label: str, names: Sequence[str]) -> None:
+    """Refuse other values of some attributes.
+
+    Raises
+    ------
+    CombineError
+        Naming the set, the variable, and both values.
+    """
+    for name in names:
         value, expected = other.attrs.get(name), first.attrs.get(name)
-        if not (name in _TIME and not units) and json.dumps(value) != json.dumps(expected):
+        if json.dumps(value) != json.dumps(expected):
             raise _unlike(label, first, name, value, expected)
 
 

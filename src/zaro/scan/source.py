@@ -16,6 +16,7 @@ from zaro.stores import loop
 from zaro.stores.base import Bytes, Place
 from zaro.stores.fetch import read_all
 from zaro.stores.filesystems import info, place_of, read_ends
+from zaro.stores.local import open_file
 from zaro.stores.remote import read_parts
 
 __all__ = ["RemoteFile", "Source", "open_source"]
@@ -77,13 +78,18 @@ class Source:
         StoreError
             The file ends before the span does.
         """
+        size = self.size
+        if not 0 <= offset <= size - length:  # a file's own word, for which no memory is taken
+            raise StoreError(self.url, f"has {size} bytes, which do not hold {length} from {offset}")
         if self.path is not None:
             data = os.pread(self._file.fileno(), length, offset)
         else:
             self._file.seek(offset)
             data = self._file.read(length) or b""
         if len(data) != length:
-            raise StoreError(self.url, f"ends within bytes {offset}+{length}, {len(data)} of them are there")
+            raise StoreError(
+                self.url, f"became shorter while it was read: {len(data)} of {length} bytes came"
+            )
         return data
 
     def head(self, length: int) -> bytes:
@@ -276,9 +282,7 @@ def open_source(url: str, storage_options: Mapping[str, Any] | None = None, time
     if is_local(url):
         path = os.path.abspath(os.path.expanduser(local_path(url)))
         try:
-            return Source(path, path, open(path, "rb", buffering=0))
+            return Source(path, path, open(open_file(path), "rb", buffering=0))
         except FileNotFoundError as err:
             raise StoreNotFoundError(url, "No such file or directory") from err
-        except OSError as err:
-            raise StoreError(url, err.strerror or str(err)) from err
     return Source(url, None, RemoteFile(place_of(url, storage_options or {}), timeout))

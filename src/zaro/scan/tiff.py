@@ -142,11 +142,21 @@ class _Image:
         """Rows and columns."""
         return int(self.page.imagelength), int(self.page.imagewidth)
 
+    @property
+    def count(self) -> int:
+        """Images: some programs note only where the first of those is that follow one another."""
+        noted = len(self.series.pages)
+        return max(noted, math.prod(self.series.shape) // math.prod(self.page.shape)) if noted == 1 else noted
+
     def error(self, reason: str) -> ScanError:
         return ScanError(self.source.url, self.path, reason)
 
     def draft(self) -> Draft:
         page = self.page
+        if self.series.is_multifile:
+            raise self.error("has images in other files")
+        if any(one is None for one in self.series.pages):
+            raise self.error("lacks some of its images")
         samples, planar = int(page.samplesperpixel), int(page.planarconfig) == 2
         leading, names = self._leading(samples, planar)
         inner = (int(page.tilelength), int(page.tilewidth)) if page.is_tiled else (self._rows(), self.size[1])
@@ -176,12 +186,12 @@ class _Image:
         """Dimensions of the series that its pages stand along."""
         series, page = self.series, self.page
         extra = len(series.shape) - len(page.shape)
-        n = len(series.pages)
+        n = self.count
         if n == 1 and extra <= 0:
             return (), ()
         leading = tuple(int(s) for s in series.shape[:extra])
         names = tuple(_AXES.get(axis, f"{axis.lower()}") for axis in series.axes[:extra])
-        if math.prod(leading) != n or any(p is None for p in series.pages):
+        if math.prod(leading) != n:
             return (n,), ("page",)
         return leading, names
 
@@ -202,6 +212,8 @@ class _Image:
             return f"is compressed by {page.compression.name} in strips, of which the last is shorter"
         if code in _IMAGES and page.bitspersample != 8:
             return f"is compressed by {page.compression.name} with {page.bitspersample} bits"
+        if self.series.transform is not None:
+            return "has values that its program computes from those that are stored"
         if int(page.fillorder) == 2:
             return "has the bits of its bytes in reverse"
         if int(page.predictor) not in (1, 2, 3):
@@ -267,9 +279,7 @@ class _Image:
     # where the segments lie
 
     def _place(self, draft: Draft, planes: int) -> None:
-        pages = self.series.pages
-        offset = np.concatenate([np.asarray(p.dataoffsets, np.int64) for p in pages])
-        length = np.concatenate([np.asarray(p.databytecounts, np.int64) for p in pages])
+        offset, length = self._segments(draft)
         n = len(offset)
         rows, chunk_rows = self.size[0], draft.chunks[draft.dims.index("y")]
         if not self.page.is_tiled and not draft.filters and self._one_run(draft, offset, length, n):
@@ -287,9 +297,25 @@ class _Image:
         if not self.page.is_tiled and rows % chunk_rows:
             self._pad_last(draft, chunk_rows, rows)
 
+    def _segments(self, draft: Draft) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Offsets and lengths of all segments."""
+        pages, start = self.series.pages, self.series.dataoffset
+        if self.count > len(pages):
+            if start is None or draft.filters or self.page.is_tiled:
+                raise self.error(
+                    f"has {len(pages)} of {self.count} images, and does not say where the others are"
+                )
+            y = draft.dims.index("y")
+            images, nbytes = math.prod(draft.shape[:y]), math.prod(draft.shape[y:]) * draft.dtype.itemsize
+            return start + nbytes * np.arange(images, dtype=np.int64), np.full(images, nbytes, np.int64)
+        return (
+            np.concatenate([np.asarray(p.dataoffsets, np.int64) for p in pages]),
+            np.concatenate([np.asarray(p.databytecounts, np.int64) for p in pages]),
+        )
+
     def _one_run(self, draft: Draft, offset: NDArray[np.int64], length: NDArray[np.int64], n: int) -> bool:
         """Lay an uncompressed image whose strips follow one another without regard for them."""
-        per_page = n // max(len(self.series.pages), 1)
+        per_page = n // max(self.count, 1)
         y = draft.dims.index("y")
         nbytes = math.prod(draft.shape[y:]) * draft.dtype.itemsize
         runs = math.prod(draft.shape[:y])

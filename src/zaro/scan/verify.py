@@ -129,7 +129,7 @@ def _size(refs: References, name: str) -> int | str:
 
 def _blocks(array: Array) -> Iterator[Finding]:
     """Chunks that do not decode, each read on its own."""
-    steps = [range(0, size, chunk) for size, chunk in zip(array.shape, array.chunks, strict=True)]
+    steps = [range(0, size, chunk or 1) for size, chunk in zip(array.shape, array.chunks, strict=True)]
     for corner in product(*steps):
         where = tuple(slice(a, a + c) for a, c in zip(corner, array.chunks, strict=True))
         try:

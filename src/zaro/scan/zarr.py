@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from zaro import config
 from zaro.detect import Opened, detect
-from zaro.errors import ScanError
-from zaro.metadata.documents import DocumentSource
+from zaro.errors import MetadataError, ScanError
+from zaro.metadata.documents import Document, DocumentSource
 from zaro.options import Options
 from zaro.references.contents import Contents, Rows, make_table
 from zaro.references.files import FileTable
@@ -20,9 +22,11 @@ from zaro.references.plain import KeyTable
 from zaro.references.table import INLINE, WHOLE
 from zaro.scan.settings import Settings
 from zaro.scan.source import Source
+from zaro.stores.base import packed_document_most
 
 __all__ = ["scan_zarr", "scan_zip"]
 
+_ENCRYPTED = 0x1
 _NODES = (".zarray", ".zgroup", ".zattrs", "zarr.json")
 
 
@@ -35,11 +39,11 @@ def scan_zarr(url: str, options: Options, settings: Settings) -> Contents:
     if opened.store is None:
         raise ScanError(url, "", "is a reference set already; open it with zaro.References.open")
     contents = Contents()
-    for path in _paths(opened, "", settings):
+    for path in _paths(opened, settings):
         for name in _NODES:
             document = opened.document(join_path(path, name))
             if document is not None:
-                contents.metadata[join_path(path, name)] = _raw(document)
+                contents.metadata[join_path(path, name)] = _raw(join_path(path, name), document, url)
     contents.layouts.update(array_layouts(contents.metadata))
     for path, layout in contents.layouts.items():
         table = KeyTable(opened.store, f"{path}/" if path else "", layout.encoding, layout.grid)
@@ -56,27 +60,32 @@ def _address(store: str, url: str) -> str:
     return (store or url).rstrip("/").removeprefix("file://")
 
 
-def _paths(opened: Opened, path: str, settings: Settings) -> Iterable[str]:
-    yield path
-    if any(opened.document(join_path(path, name)) for name in (".zarray",)):
-        return
-    for name in opened.names(path):
-        below = join_path(path, name)
-        found = any(
-            opened.document(join_path(below, document)) for document in ("zarr.json", ".zarray", ".zgroup")
-        )
-        if found and not settings.skips(below):
-            yield from _paths(opened, below, settings)
+def _paths(opened: Opened, settings: Settings) -> Iterator[str]:
+    """Paths of all nodes, each before those below it."""
+    left = [""]
+    while left:
+        path = left.pop()
+        yield path
+        if not opened.document(join_path(path, ".zarray")):
+            below = [join_path(path, name) for name in opened.names(path)]
+            left += [one for one in reversed(below) if _is_node(opened, one) and not settings.skips(one)]
 
 
-def _raw(document: DocumentSource) -> bytes:
+def _is_node(opened: Opened, path: str) -> bool:
+    return any(opened.document(join_path(path, name)) for name in ("zarr.json", ".zarray", ".zgroup"))
+
+
+def _raw(key: str, document: DocumentSource, target: str) -> bytes:
     """A document as bytes, without the copies of others in it."""
     if isinstance(document, bytes | bytearray | memoryview):
-        if b"consolidated_metadata" not in bytes(document):
-            return bytes(document)
-        document = json.loads(bytes(document))
-    assert isinstance(document, Mapping)
-    return json.dumps({k: v for k, v in document.items() if k != "consolidated_metadata"}).encode()
+        raw = bytes(document)
+        if b"consolidated_metadata" not in raw:
+            return raw
+    try:
+        members = Document.parse(key, document).members
+    except MetadataError as err:
+        raise err.of(target) from None
+    return json.dumps({k: v for k, v in members.items() if k != "consolidated_metadata"}).encode()
 
 
 # ---- zip files ---------------------------------------------------------------------------------
@@ -88,11 +97,13 @@ def scan_zip(source: Source, settings: Settings) -> Contents:
     Raises
     ------
     ScanError
-        The file is no zip file of a Zarr store, or a chunk in it is compressed once more.
+        The file is no zip file of a Zarr store, is damaged, or a chunk in it is compressed once more.
+    MetadataError
+        A document in it is no JSON.
     """
     try:
         archive = zipfile.ZipFile(source.file)
-    except zipfile.BadZipFile as err:
+    except (ValueError, NotImplementedError, zipfile.BadZipFile) as err:
         raise ScanError(source.url, "", f"is no readable zip file: {err}") from err
     members = {info.filename: info for info in archive.infolist() if not info.is_dir()}
     start = _root(source, members)
@@ -105,7 +116,7 @@ def scan_zip(source: Source, settings: Settings) -> Contents:
             continue
         if split_key(key)[1] in METADATA_NAMES:
             if split_key(key)[1] != ".zmetadata":
-                contents.metadata[key] = _raw(archive.read(info))
+                contents.metadata[key] = _raw(key, _document(source, archive, info), source.url)
         else:
             chunks[key] = info
     contents.layouts.update(array_layouts(contents.metadata))
@@ -138,16 +149,41 @@ def _root(source: Source, members: Mapping[str, Any]) -> str:
 
 
 def _reference(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo, settings: Settings) -> Any:
-    if info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1:
-        if info.file_size < settings.inline_threshold:
-            return archive.read(info)
-        header = source.read(info.header_offset, 30)
-        names = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
-        return [settings.spell(source.url), info.header_offset + 30 + names, info.file_size]
-    if info.file_size <= settings.unsupported_inline_threshold and not info.flag_bits & 1:
+    stored = info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & _ENCRYPTED
+    if info.file_size < (settings.inline_threshold if stored else settings.unsupported_inline_threshold + 1):
+        return _unpacked(source, archive, info)
+    if not stored:
+        raise _error(source, info, "is compressed or encrypted by zip; only stored ones can be referenced")
+    if info.compress_size != info.file_size:
+        reason = f"is stored as it is, and has {info.compress_size} bytes where {info.file_size} are promised"
+        raise _error(source, info, reason)
+    header = source.read(info.header_offset, 30)
+    if header[:4] != b"PK\x03\x04":
+        raise _error(source, info, "does not lie where the directory of the archive says")
+    names = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+    return [settings.spell(source.url), info.header_offset + 30 + names, info.file_size]
+
+
+def _document(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """A metadata document, which is no longer than any may be."""
+    most = min(config.METADATA, packed_document_most(info.compress_size))
+    if info.file_size > most:
+        raise _error(source, info, f"unpacks to {info.file_size} bytes, expected {most} at most of metadata")
+    return _unpacked(source, archive, info)
+
+
+def _unpacked(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """The bytes of a member, never more than it promises."""
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # what zipfile unpacks in pieces
+        raise _error(source, info, f"is compressed by method {info.compress_type} of zip, not by deflate")
+    try:
         return archive.read(info)
-    reason = f"member {info.filename!r} is compressed or encrypted by zip; only stored ones can be referenced"
-    raise ScanError(source.url, split_key(info.filename)[0], reason)
+    except (OSError, EOFError, ValueError, RuntimeError, zlib.error, zipfile.BadZipFile) as err:
+        raise _error(source, info, f"cannot be unpacked: {err}") from err
+
+
+def _error(source: Source, info: zipfile.ZipInfo, reason: str) -> ScanError:
+    return ScanError(source.url, split_key(info.filename)[0], f"member {info.filename!r} {reason}")
 
 
 def _columns(found: Mapping[int, Any], files: FileTable) -> tuple[Rows, FileTable, bytes]:

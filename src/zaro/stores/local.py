@@ -12,7 +12,7 @@ from zaro import config
 from zaro.errors import StoreError, StoreNotFoundError
 from zaro.stores.base import Bytes, is_document, span_within, too_long
 
-__all__ = ["LocalStore", "read_span"]
+__all__ = ["LocalStore", "leads_nowhere", "open_file", "read_span"]
 
 # a FIFO must not hold the caller up
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
@@ -72,7 +72,8 @@ class LocalStore:
         try:
             fd = os.open(key, _FLAGS, dir_fd=self.handle)
         except (FileNotFoundError, NotADirectoryError) as err:
-            if os.path.lexists(path):
+            # a folder that is such a link holds no node; an array that is there has its chunks behind it
+            if leads_nowhere(path, path if is_document(key) else self.url):
                 raise StoreError(path, "a link that leads nowhere") from err
             return None
         except OSError as err:
@@ -93,7 +94,9 @@ class LocalStore:
                 return sorted(
                     entry.name for entry in entries if not (entry.is_symlink() and self._leads_up(entry.path))
                 )
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError) as err:
+            if leads_nowhere(os.path.join(self.url, prefix), self.url):
+                raise StoreError(os.path.join(self.url, prefix), "a link that leads nowhere") from err
             return []
         except OSError as err:
             raise StoreError(os.path.join(self.url, prefix), err.strerror or str(err)) from err
@@ -108,12 +111,24 @@ class LocalStore:
         return False
 
 
-def _read(fd: int, path: str, offset: int, length: int | None, most: int | None = None) -> bytes:
+def leads_nowhere(path: str, top: str) -> bool:
+    """Whether a path that is not there, or a folder above it up to `top`, is a link to nowhere."""
+    while not os.path.lexists(path) and len(path) > len(top):
+        path = os.path.dirname(path)
+    return os.path.islink(path) and not os.path.exists(path)
+
+
+def _size(fd: int, path: str) -> int:
+    """Bytes of a file; refuses what is none."""
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode):
         kind = "directory" if stat.S_ISDIR(status.st_mode) else "pipe or device"
         raise StoreError(path, f"is no file but a {kind}")
-    start, n = span_within(status.st_size, offset, length, path)
+    return status.st_size
+
+
+def _read(fd: int, path: str, offset: int, length: int | None, most: int | None = None) -> bytes:
+    start, n = span_within(_size(fd, path), offset, length, path)
     if is_document(path) and n > config.METADATA:
         raise StoreError(path, too_long(n))
     if most is not None and n > most:
@@ -128,6 +143,34 @@ def _read(fd: int, path: str, offset: int, length: int | None, most: int | None 
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
+def _open(path: str) -> int:
+    try:
+        return os.open(path, _FLAGS)
+    except FileNotFoundError:
+        raise
+    except OSError as err:
+        raise StoreError(path, err.strerror or str(err)) from err
+
+
+def open_file(path: str) -> int:
+    """Open a local file for reading, without waiting for whoever writes; the caller closes the handle.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    StoreError
+        It is no file but a directory, pipe or device, or it cannot be opened.
+    """
+    fd = _open(path)
+    try:
+        _size(fd, path)
+    except StoreError:
+        os.close(fd)
+        raise
+    return fd
+
+
 def read_span(path: str, offset: int, length: int | None, *, most: int | None = None) -> bytes:
     """Bytes of one span of a local file; an offset below 0 counts from the end, `length` None reads to it.
 
@@ -140,12 +183,7 @@ def read_span(path: str, offset: int, length: int | None, *, most: int | None = 
     StoreError
         The file ends before the span does, or cannot be read.
     """
-    try:
-        fd = os.open(path, _FLAGS)
-    except FileNotFoundError:
-        raise
-    except OSError as err:
-        raise StoreError(path, err.strerror or str(err)) from err
+    fd = _open(path)
     try:
         return _read(fd, path, offset, length, most)
     finally:

@@ -12,42 +12,11 @@ __all__ = ["check_target", "comes_from_afar", "local_path_of", "protocol_of"]
 
 _LOCAL = ("file://", "local://")
 # what reaches another machine: all that a document from afar may use
-_NETWORK = frozenset(
-    {
-        *(
-            "abfs",
-            "abfss",
-            "adl",
-            "az",
-            "box",
-            "dropbox",
-            "ftp",
-            "gcs",
-            "gdrive",
-            "gist",
-            "github",
-            "gs",
-            "hdfs",
-        ),
-        *(
-            "hdfs",
-            "hf",
-            "http",
-            "https",
-            "lakefs",
-            "obs",
-            "oci",
-            "oss",
-            "osdf",
-            "pelican",
-            "r2",
-            "root",
-            "s3",
-            "s3a",
-        ),
-        *("sftp", "ssh", "swift", "wasb", "webdav", "webhdfs"),
-    }
-)
+_NETWORK = frozenset({
+    "abfs", "abfss", "adl", "az", "box", "dropbox", "ftp", "gcs", "gdrive", "gist", "github", "gs", "hdfs",
+    "hf", "http", "https", "lakefs", "obs", "oci", "oss", "osdf", "pelican", "r2", "root", "s3", "s3a",
+    "sftp", "ssh", "swift", "wasb", "webdav", "webhdfs",
+})  # fmt: skip
 # what only unpacks or keeps what the next link of a chain brings
 _WRAPPERS = frozenset({"blockcache", "cached", "filecache", "simplecache", "tar", "zip"})
 

@@ -107,7 +107,7 @@ class ZipStore:
         info = self._members.get(key)
         if info is None or (offset == 0 and length is None):
             return self.get(key)
-        if info.compress_type != zipfile.ZIP_STORED:
+        if not _is_plain(info):
             whole = self.get(key)
             return None if whole is None else cut(whole, offset, length, f"{self.url}/{key}")
         start, n = span_within(info.file_size, offset, length, f"{self.url}/{key}")
@@ -117,7 +117,7 @@ class ZipStore:
         name = f"{self.url}/{info.filename}"
         if info.flag_bits & _ENCRYPTED:
             raise StoreError(name, "is encrypted")
-        if info.compress_type == zipfile.ZIP_STORED and info.compress_size == info.file_size:
+        if _is_plain(info):
             return self._pread(self._start(info), info.file_size, info.filename)
         if info.file_size > _LARGEST_RATIO * info.compress_size + 64:
             raise StoreError(name, f"promises {info.file_size} bytes out of {info.compress_size}")
@@ -161,8 +161,8 @@ class ZipStore:
 
     def _pread(self, start: int, n: int, key: str) -> bytes:
         size = os.fstat(self._handle).st_size
-        if start > size or n > size - start:
-            raise StoreError(f"{self.url}/{key}", f"the archive has {size} bytes, {start + n} are needed")
+        if start < 0 or start > size or n > size - start:
+            raise StoreError(f"{self.url}/{key}", f"the archive has {size} bytes, not {n} from {start}")
         parts = []
         while n > 0 and (part := os.pread(self._handle, n, start)):
             parts.append(part)
@@ -171,6 +171,12 @@ class ZipStore:
         if n > 0:
             raise StoreError(self.url, "became shorter while it was read")
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _is_plain(info: zipfile.ZipInfo) -> bool:
+    """Whether the bytes of a member stand in the archive as they are."""
+    stored = info.compress_type == zipfile.ZIP_STORED and info.compress_size == info.file_size
+    return stored and not info.flag_bits & _ENCRYPTED
 
 
 def _check_document(info: zipfile.ZipInfo, name: str) -> None:
