@@ -26,6 +26,13 @@ def year(tmp_path):
     return files.days(tmp_path, 4)
 
 
+def test_a_file_with_brackets_in_its_name_is_that_file(tmp_path):
+    for name in ("a[1].nc", "a1.nc"):
+        (tmp_path / name).touch()
+    assert many.expand([str(tmp_path / "a[1].nc")]) == [str(tmp_path / "a[1].nc")]
+    assert many.expand([str(tmp_path / "a[12].nc")]) == [str(tmp_path / "a1.nc")]
+
+
 @pytest.mark.parametrize("name", ["refs.json", "refs.parquet"])
 @pytest.mark.parametrize("more", [["--jobs", "1"], ["--jobs", "2", "--relative"]])
 def test_files_are_joined_and_written(year, tmp_path, name, more):

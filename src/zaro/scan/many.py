@@ -33,7 +33,7 @@ AHEAD = 8
 
 
 def expand(patterns: Sequence[str], storage_options: Mapping[str, Any] | None = None) -> list[str]:
-    """Paths and URLs that patterns stand for, those of each pattern in order.
+    """Paths and URLs that patterns stand for, those of each pattern in order; a local file stands for itself.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def expand(patterns: Sequence[str], storage_options: Mapping[str, Any] | None = 
     """
     found: list[str] = []
     for pattern in patterns:
-        if not glob.has_magic(pattern):
+        if not glob.has_magic(pattern) or (is_local(pattern) and os.path.lexists(local_path(pattern))):
             names = [pattern]
         elif is_local(pattern):
             names = sorted(glob.glob(local_path(pattern), recursive=True))

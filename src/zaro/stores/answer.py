@@ -47,7 +47,7 @@ class Answer:
     def size(self) -> int | None:
         """Bytes of the body, where they are told."""
         text = self.headers.get("content-length", "")
-        return int(text) if text.isdigit() and not self.compressed else None
+        return int(text) if text.isdecimal() and not self.compressed else None
 
     @property
     def compressed(self) -> bool:
@@ -60,7 +60,7 @@ class Answer:
         packed = self.headers.get("content-length", "")
         if not self.compressed:
             return None
-        return packed_document_most(int(packed) if packed.isdigit() else 0)
+        return packed_document_most(int(packed) if packed.isdecimal() else 0)
 
     @property
     def tag(self) -> str | None:

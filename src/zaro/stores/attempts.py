@@ -173,6 +173,6 @@ def _response(err: BaseException) -> Any:
 def _int(value: object) -> int | None:
     return (
         int(value)
-        if isinstance(value, (int, str)) and str(value).isdigit() and 100 <= int(value) < 600
+        if isinstance(value, (int, str)) and str(value).isdecimal() and 100 <= int(value) < 600
         else None
     )

@@ -96,7 +96,7 @@ def _check_status(response: Any, url: str) -> None:
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     text = headers.get("Retry-After", "")
-    if text.isdigit():
+    if text.isdecimal():
         return float(text)
     try:
         return email.utils.parsedate_to_datetime(text).timestamp() - time.time()
