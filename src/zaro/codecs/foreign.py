@@ -292,10 +292,9 @@ def numcodecs_step(codec: str, members: Members, known: Mapping[str, Any] | None
     """
     from numcodecs import registry
 
-    if (
-        members.configuration.get("id", codec) != codec
-    ):  # numcodecs would make that codec, which nobody checked
-        members.fail("id", members.configuration["id"], f"none, or {codec!r}")
+    named = members.configuration.get("id", codec)
+    if named != codec:  # numcodecs would make that one, which nobody checked
+        members.fail("id", named, f"none, or {codec!r}")
     package = PACKAGES.get(codec) or ("imagecodecs" if codec.startswith("imagecodecs_") else None)
     there = codec in registry.codec_registry or codec in registry.entries
     if not there and package == "imagecodecs":
