@@ -16,12 +16,12 @@ static zaro_type type_of(uint8_t byte) {
 
 /* Input: number of steps; per step kind, width, two types; 2 bytes of block size; the stored bytes. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const zaro_blosc *blosc;
+    static const zaro_libraries *libraries;
     static bool looked;
     if (!looked) {
         looked = true;
         if (getenv("ZARO_BLOSC"))
-            zaro_blosc_load(getenv("ZARO_BLOSC"), &blosc);
+            zaro_libraries_load(getenv("ZARO_BLOSC"), NULL, &libraries);
     }
     zaro_step step[4] = {{.kind = ZARO_STEP_BLOSC}};
     size_t n_step = size ? data[0] % 5 : 0, head = 3 + 4 * n_step, stored, scratch, at = 99;
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (n)
         memcpy(in, data + head, n);
     uint8_t *again = malloc(decoded ? decoded : 1);
-    zaro_decoder *decoder = zaro_decoder_new(blosc);
+    zaro_decoder *decoder = zaro_decoder_new(libraries);
     memset(out, 0, decoded);
     zaro_status status = zaro_chain_decode(&chain, decoder, in, n, out, decoded, scratch ? room : NULL, &at);
     if ((status == ZARO_OK) != (at == 99) || (status == ZARO_OK && exact && n != stored))

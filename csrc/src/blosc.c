@@ -1,61 +1,10 @@
-/* Blosc 1 and 2 chunks through libblosc2, which is loaded by path: the library lies in a Python
- * package whose import alone would cost more than most reads, and a build against it would tie an
- * installed zaro to one release of it. */
-#include <dlfcn.h>
+/* Blosc 1 and 2 chunks, with libblosc2. */
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codec_parts.h"
 #include "zaro/endian.h"
-
-/* blosc2_dparams, which the library takes and returns by value, without knowing its fields: they
- * come from blosc2_get_blosc2_dparams_defaults and go back untouched. Every ABI we build for passes
- * a struct of more than 16 bytes in memory, so the library reads and writes as much of these 256
- * bytes as its own release defines (32 today); the rest is there for releases that define more. */
-typedef struct {
-    uint64_t opaque[32];
-} dparams;
-
-struct zaro_blosc {
-    dparams (*defaults)(void);
-    void *(*create)(dparams);
-    void (*release)(void *context);
-    int (*decompress)(void *context, const void *in, int32_t n, void *out, int32_t room);
-    char version[64];
-};
-
-static bool find(void *library, const char *name, void *pointer) {
-    void *found = dlsym(library, name);
-    memcpy(pointer, &found, sizeof found); /* C knows no cast from object to function */
-    return found != NULL;
-}
-
-zaro_status zaro_blosc_load(const char *path, const zaro_blosc **out) {
-    *out = NULL;
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return ZARO_MISSING;
-    zaro_blosc *blosc = calloc(1, sizeof *blosc);
-    if (!blosc)
-        return ZARO_MEMORY;
-    void (*init)(void);
-    const char *(*version)(void);
-    if (!find(library, "blosc2_init", &init) || !find(library, "blosc2_get_version_string", &version) ||
-        !find(library, "blosc2_get_blosc2_dparams_defaults", &blosc->defaults) ||
-        !find(library, "blosc2_create_dctx", &blosc->create) || !find(library, "blosc2_free_ctx", &blosc->release) ||
-        !find(library, "blosc2_decompress_ctx", &blosc->decompress)) {
-        free(blosc);
-        return ZARO_UNSUPPORTED;
-    }
-    init();
-    snprintf(blosc->version, sizeof blosc->version, "libblosc2 %s", version());
-    *out = blosc;
-    return ZARO_OK;
-}
-
-const char *zaro_blosc_version(const zaro_blosc *blosc) { return blosc ? blosc->version : NULL; }
 
 enum {
     HEADER = 16,
@@ -140,11 +89,12 @@ static zaro_status check_blocks(const uint8_t *in, size_t n, const header *head)
 }
 
 static zaro_status run_library(zaro_decoder *decoder, const uint8_t *in, size_t n, uint8_t *out, size_t nbytes) {
+    const zaro_blosc *blosc = &decoder->libraries->blosc;
     if (!decoder->blosc_context)
-        decoder->blosc_context = decoder->blosc->create(decoder->blosc->defaults());
+        decoder->blosc_context = blosc->create(blosc->defaults());
     if (!decoder->blosc_context)
         return ZARO_MEMORY;
-    int got = decoder->blosc->decompress(decoder->blosc_context, in, (int32_t)n, out, (int32_t)nbytes);
+    int got = blosc->decompress(decoder->blosc_context, in, (int32_t)n, out, (int32_t)nbytes);
     return got == (int)nbytes ? ZARO_OK : ZARO_CORRUPT;
 }
 
@@ -213,13 +163,8 @@ zaro_status zaro_blosc_decode(zaro_decoder *decoder, const uint8_t *in, size_t n
         memcpy(out, in + head.size, head.nbytes);
         return ZARO_OK;
     }
-    if (!decoder->blosc)
+    if (!decoder->libraries->blosc.create)
         return ZARO_UNSUPPORTED;
     return library_forgets_bytes(&head) ? decode_bits_here(decoder, &head, in, n, out)
                                         : run_library(decoder, in, n, out, head.nbytes);
-}
-
-void zaro_blosc_release(zaro_decoder *decoder) {
-    if (decoder->blosc_context)
-        decoder->blosc->release(decoder->blosc_context);
 }

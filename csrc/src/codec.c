@@ -10,33 +10,37 @@
 #include "zaro/endian.h"
 #include "zaro/filter.h"
 
-zaro_decoder *zaro_decoder_new(const zaro_blosc *blosc) {
+zaro_decoder *zaro_decoder_new(const zaro_libraries *libraries) {
     zaro_decoder *decoder = calloc(1, sizeof *decoder);
     if (decoder)
-        decoder->blosc = blosc;
+        decoder->libraries = zaro_libraries_or_linked(libraries);
     return decoder;
 }
 
 void zaro_decoder_free(zaro_decoder *decoder) {
     if (!decoder)
         return;
-    zaro_blosc_release(decoder);
-    zaro_zstd_release(decoder);
-    zaro_deflate_release(decoder);
+    if (decoder->blosc_context)
+        decoder->libraries->blosc.release(decoder->blosc_context);
+    if (decoder->zstd_context)
+        decoder->libraries->zstd.release(decoder->zstd_context);
+    if (decoder->deflate_context)
+        decoder->libraries->deflate.release(decoder->deflate_context);
     free(decoder);
 }
 
-const char *zaro_codec_provider(zaro_step_kind kind, const zaro_blosc *blosc) {
+const char *zaro_codec_provider(zaro_step_kind kind, const zaro_libraries *libraries) {
+    const zaro_libraries *used = zaro_libraries_or_linked(libraries);
     switch (kind) {
     case ZARO_STEP_BLOSC:
-        return zaro_blosc_version(blosc);
+        return used->blosc.create ? used->blosc.version : NULL;
     case ZARO_STEP_ZSTD:
-        return zaro_zstd_version();
+        return used->zstd.create ? used->zstd.version : NULL;
     case ZARO_STEP_LZ4:
-        return zaro_lz4_version();
+        return used->lz4.decompress ? used->lz4.version : NULL;
     case ZARO_STEP_ZLIB:
     case ZARO_STEP_GZIP:
-        return zaro_deflate_version();
+        return used->deflate.create ? used->deflate.version : NULL;
     default:
         return kind < ZARO_STEP_KINDS ? "zaro" : NULL;
     }

@@ -376,8 +376,8 @@ static void a_single_step_needs_no_scratch(void) {
 }
 
 static void a_library_that_is_not_there_is_missing(void) {
-    const zaro_blosc *library;
-    CHECK(zaro_blosc_load("/nowhere/libblosc2.so", &library) == ZARO_MISSING && library == NULL);
+    const zaro_libraries *libraries;
+    CHECK(zaro_libraries_load("/nowhere/libblosc2.so", NULL, &libraries) == ZARO_MISSING && libraries == NULL);
     CHECK(zaro_codec_provider(ZARO_STEP_BLOSC, NULL) == NULL);
     zaro_decoder_free(NULL);
 }

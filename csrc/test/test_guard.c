@@ -12,7 +12,7 @@
 
 enum { MOST = 4096 };
 
-static const zaro_blosc *blosc;
+static const zaro_libraries *libraries;
 
 typedef struct {
     zaro_step step[4];
@@ -41,7 +41,7 @@ static bool decode(const chain_of *of, const uint8_t *in, size_t n) {
     if (zaro_chain_sizes(&chain, of->decoded, &stored, &scratch, &exact) != ZARO_OK)
         return false;
     guarded source = guard_copy(in, n), target = guard(of->decoded), again = guard(of->decoded), room = guard(scratch);
-    zaro_decoder *decoder = zaro_decoder_new(blosc);
+    zaro_decoder *decoder = zaro_decoder_new(libraries);
     zaro_status status[2];
     for (int k = 0; k < 2; k++) {
         uint8_t *out = k ? again.data : target.data;
@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
     static uint8_t data[MOST];
     size_t good = 0, bad = 0;
     if (getenv("ZARO_BLOSC"))
-        zaro_blosc_load(getenv("ZARO_BLOSC"), &blosc);
+        zaro_libraries_load(getenv("ZARO_BLOSC"), NULL, &libraries);
     CHECK(argc == 2);
     DIR *folder = opendir(argv[1]);
     CHECK(folder != NULL);

@@ -16,6 +16,7 @@ _PACKAGES = (
     "numpy",
     "numcodecs",
     "blosc2",
+    "deflate",
     "zstandard",
     "lz4",
     "fsspec",

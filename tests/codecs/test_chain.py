@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import pickle
 import subprocess
 import sys
@@ -219,9 +220,25 @@ def test_an_environment_of_conda_has_the_library_beside_the_package(tmp_path, mo
     library.parent.mkdir()
     library.touch()
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    assert library not in registry._blosc_libraries()
+    assert library not in set(registry._blosc_libraries())
     (tmp_path / "conda-meta").mkdir()
-    assert registry._blosc_libraries()[-1] == library
+    assert list(registry._blosc_libraries())[-1] == library
+
+
+@pytest.mark.parametrize(
+    ("package", "functions"),
+    [
+        (
+            "blosc",
+            ["blosc2_decompress_ctx", "ZSTD_decompressDCtx", "ZSTD_getErrorCode", "LZ4_decompress_safe"],
+        ),
+        ("deflate", ["libdeflate_zlib_decompress_ex", "libdeflate_gzip_decompress_ex"]),
+    ],
+)
+def test_packages_export_what_a_build_without_libraries_calls(package, functions):
+    """Where this fails all is decoded in Python on machines without headers: right, and many times slower."""
+    libraries = [ctypes.PyDLL(str(path)) for path in getattr(registry, f"_{package}_libraries")()]
+    assert any(all(hasattr(library, name) for name in functions) for library in libraries)
 
 
 def test_compiling_imports_neither_blosc2_nor_numcodecs():

@@ -4,8 +4,8 @@
  * the block leave the last. The size of the block is known from metadata, never from the data:
  * a header that promises anything else is an error before anything is decoded.
  *
- * Libraries: libblosc2 (loaded by path), libzstd, liblz4, libdeflate or zlib (where the build
- * found them; zaro_codec_provider tells). Every one decodes into memory that is ours and bounded.
+ * Libraries: libzstd, liblz4 and libdeflate, linked where the build found them, else loaded by path,
+ * as libblosc2 always is; zaro_codec_provider tells. Every one decodes into memory that is ours and bounded.
  */
 #ifndef ZARO_CODEC_H
 #define ZARO_CODEC_H
@@ -52,23 +52,25 @@ typedef struct {
     size_t n;
 } zaro_chain;
 
-/* Entry points of libblosc2, found by zaro_blosc_load. */
-typedef struct zaro_blosc zaro_blosc;
+/* The libraries that decode; never changed once made. NULL stands for those that the build linked. */
+typedef struct zaro_libraries zaro_libraries;
 
-/* Load libblosc2 from a path. *out is NULL on failure. Kept for the life of the process: a
- * library with registered plug-ins cannot be unloaded safely. Returns ZARO_MISSING where there
- * is no such library, ZARO_UNSUPPORTED where an entry point is not in it, ZARO_MEMORY. */
-zaro_status zaro_blosc_load(const char *path, const zaro_blosc **out);
+/* Load a file, and take from it the libraries that `known` lacks: libblosc2, libzstd, liblz4, libdeflate.
+ *
+ * out: receives `known` with more libraries, or on failure `known` itself. It and the file are kept for the life
+ *      of the process: a library with registered plug-ins cannot be unloaded safely.
+ * Returns ZARO_MISSING where there is no file that can be loaded, ZARO_UNSUPPORTED where it has nothing that
+ * was lacking, ZARO_MEMORY. */
+zaro_status zaro_libraries_load(const char *path, const zaro_libraries *known, const zaro_libraries **out);
 
-/* Name and version of the library that serves a step ("libdeflate 1.14"), NULL where none does.
- * blosc may be NULL: then no library serves ZARO_STEP_BLOSC. */
-const char *zaro_codec_provider(zaro_step_kind kind, const zaro_blosc *blosc);
+/* Name and version of the library that serves a step ("libdeflate 1.14"), NULL where none does. */
+const char *zaro_codec_provider(zaro_step_kind kind, const zaro_libraries *libraries);
 
 /* The decoding contexts of one worker (zstd, libdeflate, Blosc); made on first use inside.
  * One thread at a time may use it. */
 typedef struct zaro_decoder zaro_decoder;
-zaro_decoder *zaro_decoder_new(const zaro_blosc *blosc); /* NULL where memory is short */
-void zaro_decoder_free(zaro_decoder *decoder);           /* NULL is fine */
+zaro_decoder *zaro_decoder_new(const zaro_libraries *libraries); /* NULL where memory is short */
+void zaro_decoder_free(zaro_decoder *decoder);                   /* NULL is fine */
 
 /* What a chain needs for a block of `decoded` bytes.
  *

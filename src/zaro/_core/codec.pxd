@@ -25,15 +25,15 @@ cdef extern from "zaro/codec.h" nogil:
     ctypedef struct zaro_chain:
         const zaro_step *step
         size_t n
-    ctypedef struct zaro_blosc:
+    ctypedef struct zaro_libraries:
         pass
     ctypedef struct zaro_decoder:
         pass
     enum:
         ZARO_MAX_STEPS
-    zaro_status zaro_blosc_load(const char *path, const zaro_blosc **out)
-    const char *zaro_codec_provider(zaro_step_kind kind, const zaro_blosc *blosc)
-    zaro_decoder *zaro_decoder_new(const zaro_blosc *blosc)
+    zaro_status zaro_libraries_load(const char *path, const zaro_libraries *known, const zaro_libraries **out)
+    const char *zaro_codec_provider(zaro_step_kind kind, const zaro_libraries *libraries)
+    zaro_decoder *zaro_decoder_new(const zaro_libraries *libraries)
     void zaro_decoder_free(zaro_decoder *decoder)
     zaro_status zaro_chain_sizes(const zaro_chain *chain, size_t decoded, size_t *stored, size_t *scratch,
                                  bool_ *exact)
@@ -48,4 +48,4 @@ cdef class Chain:
 cdef class Decoder:
     cdef zaro_decoder *decoder    # for kernels; one thread at a time
 
-cdef const zaro_blosc *loaded_blosc() noexcept nogil
+cdef const zaro_libraries *loaded() noexcept nogil

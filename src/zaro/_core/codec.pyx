@@ -21,29 +21,30 @@ STEPS = (
 )
 assert len(STEPS) == ZARO_STEP_KINDS
 
-cdef const zaro_blosc *_blosc = NULL
+cdef const zaro_libraries *_libraries = NULL
 
 
-cdef const zaro_blosc *loaded_blosc() noexcept nogil:
-    return _blosc
+cdef const zaro_libraries *loaded() noexcept nogil:
+    return _libraries
 
 
-def load_blosc(path):
-    """Use the libblosc2 at `path` for every decoder made from now on; False where it does not fit.
+def load(path):
+    """Use what the library at `path` decodes, and none did so far, for every decoder made from now on.
 
-    Raises FileNotFoundError where there is no such library.
+    False where there is nothing. Raises FileNotFoundError where there is no such library.
     """
-    global _blosc
-    cdef const zaro_blosc *found = NULL
+    global _libraries
+    cdef const zaro_libraries *found = NULL
+    cdef const zaro_libraries *known = _libraries
     name = os.fsencode(path)
     cdef const char *text = name
     cdef zaro_status status
     with nogil:
-        status = zaro_blosc_load(text, &found)
+        status = zaro_libraries_load(text, known, &found)
     if status == ZARO_MEMORY:
         raise MemoryError
-    if found is not NULL:
-        _blosc = found
+    if status == ZARO_OK:
+        _libraries = found
         return True
     if not os.path.exists(path):
         raise FileNotFoundError(f"{path}: no such library")
@@ -55,7 +56,7 @@ def providers():
     cdef const char *text
     served = {}
     for kind, name in enumerate(STEPS):
-        text = zaro_codec_provider(<zaro_step_kind>(<int>kind), _blosc)
+        text = zaro_codec_provider(<zaro_step_kind>(<int>kind), _libraries)
         served[name] = None if text is NULL else text.decode()
     return served
 
@@ -158,7 +159,7 @@ cdef class Decoder:
     """The decoding contexts of one worker; one thread at a time may use it."""
 
     def __cinit__(self):
-        self.decoder = zaro_decoder_new(_blosc)
+        self.decoder = zaro_decoder_new(_libraries)
         if self.decoder is NULL:
             raise MemoryError
 

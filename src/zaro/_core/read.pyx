@@ -10,7 +10,7 @@ from libc.string cimport memset
 
 cimport numpy as cnp
 
-from zaro._core.codec cimport Chain, Decoder, loaded_blosc, zaro_blosc, zaro_chain, zaro_decoder
+from zaro._core.codec cimport Chain, Decoder, loaded, zaro_chain, zaro_decoder, zaro_libraries
 from zaro._core.status cimport ZARO_OK, zaro_status
 
 from zaro._core.reason import REASON
@@ -139,7 +139,7 @@ cdef class Worker:
 
     cdef zaro_worker worker
     cdef Decoder decoder
-    cdef const zaro_blosc *blosc
+    cdef const zaro_libraries *libraries
     cdef void *room
     cdef readonly size_t nbytes
 
@@ -152,9 +152,9 @@ cdef class Worker:
         free(self.room)
 
     cdef int renew(self) except -1:
-        """Libblosc2 is loaded with the first array that needs it: a decoder made earlier does not know it."""
-        if self.decoder is None or self.blosc != loaded_blosc():
-            self.blosc = loaded_blosc()
+        """Libraries are loaded with the first array that needs one: a decoder made earlier does not know them."""
+        if self.decoder is None or self.libraries != loaded():
+            self.libraries = loaded()
             self.decoder = Decoder()
         return 0
 

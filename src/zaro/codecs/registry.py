@@ -1,11 +1,13 @@
-"""Who decodes what: the kernel where a library was found, else a package."""
+"""Who decodes what: the kernel, where libraries were linked or are found in packages; else a package."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import sys
+from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from zaro._core import codec as kernel
@@ -90,21 +92,32 @@ def _package(package: str) -> str:
 
 @cache
 def _kernel_providers() -> dict[str, str | None]:
-    for path in _blosc_libraries():
-        if kernel.load_blosc(path):
+    for path in chain(_blosc_libraries(), _deflate_libraries()):
+        if all(kernel.providers().values()):
             break
+        kernel.load(path)
     return kernel.providers()
 
 
-def _blosc_libraries() -> list[Path]:
+def _blosc_libraries() -> Iterator[Path]:
     """Libraries that the blosc2 package may carry, without importing it: that costs 180 ms.
 
     conda's package carries none, and uses the one of the environment.
     """
-    found = importlib.util.find_spec("blosc2")
-    roots = [Path(place) for place in (found.submodule_search_locations or ())] if found else []
+    roots = _folders("blosc2")
     names = ("libblosc2.so", "libblosc2.so.*", "libblosc2.dylib", "libblosc2.*.dylib")
     folders = [root / folder for root in roots for folder in ("lib", "lib64")]
     if roots and os.path.exists(os.path.join(sys.prefix, "conda-meta")):
         folders.append(Path(sys.prefix) / "lib")
-    return [path for folder in folders for name in names for path in sorted(folder.glob(name))]
+    return (path for folder in folders for name in names for path in sorted(folder.glob(name)))
+
+
+def _deflate_libraries() -> Iterator[Path]:
+    """Of the deflate package: its extension module exports libdeflate."""
+    return (path for root in _folders("deflate") for path in sorted(root.glob("_deflate*.so")))
+
+
+def _folders(package: str) -> list[Path]:
+    """Where a package is installed, found without importing it."""
+    found = importlib.util.find_spec(package)
+    return [Path(place) for place in (found.submodule_search_locations or ())] if found else []
