@@ -1,6 +1,6 @@
 """Read the same arrays with zaro and its peers, in turn, and print the table.
 
-    python asv_bench/peers.py                       # 256 MB, 2 threads, best of 5: some ten minutes
+    python asv_bench/peers.py                       # 256 MB, 2 threads, best of 5: some fifteen minutes
     python asv_bench/peers.py --mbytes 16 --only '16KiB, zstd' --engines zaro zarrs
     python asv_bench/peers.py --only HDF5           # an HDF5 file, and references to it
 
@@ -27,15 +27,14 @@ from pathlib import Path
 import numpy as np
 
 import limit
-from benchmarks.data import CHUNKS, Case, field, write_store
+from benchmarks.data import CHUNKS, SHARDS, Case, field, write_store
 from benchmarks.engines import HDF5, PACKAGES, ZARR
 from machine import record
 
 CODECS = (("none", "v3"), ("zstd", "v3"), ("blosc", "v3"), ("blosc", "v2"), ("zlib", "v2"))
 CASES = [
-    *(Case(codec, chunk, kind) for chunk in ("1MiB", "16KiB") for codec, kind in CODECS),
-    Case("zstd", "16KiB", "v3 sharded"),
-    *(Case(codec, "16KiB cubes") for codec in ("none", "zstd", "blosc")),
+    *(Case(codec, chunk, kind) for chunk in ("1MiB", "16KiB", "16KiB cubes") for codec, kind in CODECS),
+    *(Case("zstd", chunk, "v3 sharded") for chunk in SHARDS),
     *(Case("zlib", chunk, "HDF5") for chunk in CHUNKS),
 ]
 LIMIT = "limit"

@@ -1,6 +1,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+MAX_RANK: int
+"""Dimensions of an array at most."""
+
 def ravel(index: NDArray[np.int64], grid: NDArray[np.int64]) -> NDArray[np.int64]: ...
 def unravel(ids: NDArray[np.int64], grid: NDArray[np.int64]) -> NDArray[np.int64]: ...
 def cover(size: int, chunk: int, start: int, step: int, count: int) -> NDArray[np.int64]: ...

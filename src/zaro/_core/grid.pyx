@@ -10,6 +10,7 @@ from zaro._core.reason import REASON
 from zaro._core.status cimport ZARO_OK, zaro_status
 
 cdef extern from "zaro/grid.h" nogil:
+    enum: ZARO_MAX_RANK
     ctypedef struct zaro_segment:
         pass
     zaro_status zaro_grid_ravel(size_t n, size_t rank, const int64_t *index, const int64_t *grid,
@@ -20,6 +21,8 @@ cdef extern from "zaro/grid.h" nogil:
                                   size_t *n)
     zaro_status zaro_grid_cover(int64_t size, int64_t chunk, int64_t start, int64_t step, int64_t count,
                                 zaro_segment *segment, size_t n)
+
+MAX_RANK = ZARO_MAX_RANK
 
 
 def ravel(const int64_t[:, ::1] index not None, const int64_t[::1] grid not None):

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro._core.grid import MAX_RANK
 from zaro.metadata.documents import Document
 
 __all__ = ["Runs", "check_sizes", "chunk_edges", "even_chunks", "extents"]
 
 MAX_SIZE = 2**63 - 1
-MAX_RANK = 32
 _SIZE = "an integer from 0 to 2^63-1"
 _EXTENT = "an integer from 1 to 2^63-1"
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from zaro import config
 from zaro._core.generator import Index
-from zaro._core.grid import ravel
+from zaro._core.grid import MAX_RANK, ravel
 from zaro.errors import GeneratorError, ReferenceSetError
 from zaro.references import lists
 from zaro.references.files import FileTable
@@ -26,7 +26,6 @@ from zaro.references.table import Ids, Located, OneByOne, Reference
 
 __all__ = ["Generator", "GeneratorTable", "is_custom", "parse", "read"]
 
-MAX_RANK = 32
 _NONE = np.empty(0, np.int64)
 
 

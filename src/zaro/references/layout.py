@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from zaro._core.grid import MAX_RANK
 from zaro.errors import MetadataError
 from zaro.metadata import ArrayMetadata, KeyEncoding, read_node
 from zaro.metadata.keys import key_encoding
 
 __all__ = [
     "MAX_ID",
-    "MAX_RANK",
     "METADATA_NAMES",
     "ChunkLayout",
     "array_layouts",
@@ -28,8 +28,6 @@ __all__ = [
 METADATA_NAMES = frozenset({".zarray", ".zattrs", ".zgroup", ".zmetadata", "zarr.json"})
 """Last parts of the keys that hold metadata documents."""
 
-MAX_RANK = 32
-"""Dimensions of an array at most."""
 MAX_ID = 2**63 - 1
 """Chunks of an array, and bytes, at most."""
 

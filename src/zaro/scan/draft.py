@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro._core.grid import MAX_RANK
 from zaro.errors import ScanError
 from zaro.metadata import KeyEncoding
 from zaro.plan.requests import merge
 from zaro.references.contents import Contents, Rows, make_table
 from zaro.references.files import FileTable
-from zaro.references.layout import MAX_ID, MAX_RANK, ChunkLayout, join_path
+from zaro.references.layout import MAX_ID, ChunkLayout, join_path
 from zaro.references.table import ABSENT, INLINE, Ids
 from zaro.scan.settings import Settings
 
