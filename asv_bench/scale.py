@@ -58,6 +58,9 @@ class Formula:
     def listed(self):
         return np.arange(self.nchunks)
 
+    def candidates(self):
+        return None
+
 
 def mixed(ids):
     """Numbers without a pattern that compression would find."""
