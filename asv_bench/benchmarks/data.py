@@ -50,14 +50,14 @@ class Case:
 
 
 def field(mbytes):
-    """Float32 [time, lat, lon] of `mbytes` MiB, 4 at least: waves and noise; deflates to three fifths."""
+    """Float32 [time, lat, lon] of `mbytes` MiB, 4 at least: waves and noise, to two decimals."""
     rng = np.random.default_rng(0)
     steps = max(1, mbytes // 4)
     lat, lon = np.meshgrid(np.linspace(-1.5, 1.5, 1024), np.linspace(0, 6.28, 1024), indexing="ij")
     data = np.empty((steps, 1024, 1024), np.float32)
     for step in range(steps):
         waves = 288 + 30 * np.cos(lat) + 5 * np.sin(3 * lon + 0.1 * step) * np.cos(2 * lat)
-        data[step] = waves + rng.normal(0, 2, waves.shape)
+        data[step] = np.round(waves + rng.normal(0, 5, waves.shape), 2)
     return data
 
 
