@@ -1,4 +1,6 @@
+/* ZARO_BLOSC in the environment may name a libblosc2, to decode with what the build did not link. */
 #define _GNU_SOURCE
+#include <stdlib.h>
 #include <string.h>
 
 #include "guard.h"
@@ -132,6 +134,8 @@ static void encode(const zaro_step *steps, size_t n_steps, const uint8_t *in, si
 
 /* ---- decoding between guard pages ---- */
 
+static const zaro_libraries *libraries; /* NULL: those that the build linked */
+
 static zaro_status decode(const zaro_step *steps, size_t n_steps, const void *in, size_t n, void *out, size_t decoded,
                           size_t *step) {
     zaro_chain chain = {steps, n_steps};
@@ -139,7 +143,7 @@ static zaro_status decode(const zaro_step *steps, size_t n_steps, const void *in
     bool exact;
     CHECK(zaro_chain_sizes(&chain, decoded, &stored, &scratch, &exact) == ZARO_OK);
     guarded source = guard_copy(in, n), target = guard(decoded), room = guard(scratch);
-    zaro_decoder *decoder = zaro_decoder_new(NULL);
+    zaro_decoder *decoder = zaro_decoder_new(libraries);
     zaro_status status =
         zaro_chain_decode(&chain, decoder, source.data, n, target.data, decoded, scratch ? room.data : NULL, step);
     zaro_decoder_free(decoder);
@@ -152,7 +156,7 @@ static zaro_status decode(const zaro_step *steps, size_t n_steps, const void *in
 }
 
 static bool served(zaro_step_kind kind) {
-    return kind == ZARO_STEP_BLOSC /* plain copies need no library */ || zaro_codec_provider(kind, NULL) != NULL;
+    return kind == ZARO_STEP_BLOSC /* plain copies need no library */ || zaro_codec_provider(kind, libraries) != NULL;
 }
 
 static uint32_t seed = 1;
@@ -269,6 +273,34 @@ static void frames_and_members_may_follow_each_other(void) {
     }
 }
 
+/* A frame of "abcdefgh" in one raw block, that does not say how much it holds. */
+static void put_frame_of_unknown_size(buffer *b, bool with_checksum) {
+    b->n = 0;
+    put(b, with_checksum ? "\x28\xb5\x2f\xfd\4\0" : "\x28\xb5\x2f\xfd\0\0", 6);
+    put_number(b, 8 << 3 | 1, 3);
+    put(b, "abcdefgh", 8);
+    if (with_checksum)
+        put_number(b, 0x12345678, 4); /* which is not the content's */
+}
+
+static void what_is_wrong_with_a_frame_is_told(void) {
+    static buffer b;
+    uint8_t out[9];
+    size_t at;
+    zaro_step zstd = {.kind = ZARO_STEP_ZSTD};
+    if (!served(ZARO_STEP_ZSTD))
+        return;
+    put_frame_of_unknown_size(&b, false);
+    CHECK(decode(&zstd, 1, b.data, b.n, out, 8, &at) == ZARO_OK && memcmp(out, "abcdefgh", 8) == 0);
+    CHECK(decode(&zstd, 1, b.data, b.n, out, 7, &at) == ZARO_LONG);
+    CHECK(decode(&zstd, 1, b.data, b.n, out, 9, &at) == ZARO_SHORT);
+    CHECK(decode(&zstd, 1, b.data, b.n - 1, out, 8, &at) == ZARO_SHORT);
+    b.data[6] |= 3 << 1; /* a block of the reserved type */
+    CHECK(decode(&zstd, 1, b.data, b.n, out, 8, &at) == ZARO_CORRUPT);
+    put_frame_of_unknown_size(&b, true);
+    CHECK(decode(&zstd, 1, b.data, b.n, out, 8, &at) == ZARO_CHECKSUM);
+}
+
 /* A Blosc header of 32 bytes for 8 decoded bytes; the fields that a test wants otherwise follow. */
 static void blosc_chunk(buffer *b, uint8_t flags, uint8_t blosc2_flags, uint32_t cbytes) {
     b->n = 0;
@@ -376,13 +408,24 @@ static void a_single_step_needs_no_scratch(void) {
 }
 
 static void a_library_that_is_not_there_is_missing(void) {
-    const zaro_libraries *libraries;
-    CHECK(zaro_libraries_load("/nowhere/libblosc2.so", NULL, &libraries) == ZARO_MISSING && libraries == NULL);
+    const zaro_libraries *found;
+    CHECK(zaro_libraries_load("/nowhere/libblosc2.so", NULL, &found) == ZARO_MISSING && found == NULL);
     CHECK(zaro_codec_provider(ZARO_STEP_BLOSC, NULL) == NULL);
     zaro_decoder_free(NULL);
 }
 
+static void a_file_brings_what_is_lacking_and_nothing_else(const char *path) {
+    CHECK(zaro_libraries_load(path, NULL, &libraries) == ZARO_OK);
+    CHECK(strncmp(zaro_codec_provider(ZARO_STEP_BLOSC, libraries), "libblosc2 ", 10) == 0);
+    const char *linked = zaro_codec_provider(ZARO_STEP_ZSTD, NULL);
+    CHECK(linked == NULL || strcmp(linked, zaro_codec_provider(ZARO_STEP_ZSTD, libraries)) == 0);
+    const zaro_libraries *again;
+    CHECK(zaro_libraries_load(path, libraries, &again) == ZARO_UNSUPPORTED && again == libraries);
+}
+
 int main(void) {
+    if (getenv("ZARO_BLOSC"))
+        a_file_brings_what_is_lacking_and_nothing_else(getenv("ZARO_BLOSC"));
     an_empty_chain_copies_and_insists_on_the_size();
     any_chain_undoes_what_was_done();
     for (zaro_step_kind kind = 0; kind < ZARO_STEP_DELTA; kind++)
@@ -390,6 +433,7 @@ int main(void) {
             damaged_bytes_are_an_error_or_a_block_of_the_right_size(kind);
     checksums_are_compared();
     frames_and_members_may_follow_each_other();
+    what_is_wrong_with_a_frame_is_told();
     blosc_headers_that_promise_wrong_things_never_reach_the_library();
     impossible_chains_are_refused();
     a_single_step_needs_no_scratch();
