@@ -47,11 +47,11 @@ class Decode:
         for encoder in encoders:
             stored = encoder.encode(stored)
         self.stored = np.asarray(bytearray(stored))
-        self.repeat = range((1 << 20) // nbytes)
+        self.chunks = range((1 << 20) // nbytes)
         self.decode = zaro(codecs, nbytes) if engine == "zaro" else in_turn(encoders[::-1])
 
     def time_decode(self, engine, chain, nbytes):
-        for _ in self.repeat:
+        for _ in self.chunks:
             self.decode(self.stored)
 
 
