@@ -7,6 +7,8 @@
 /* rows of so many bytes are copied without a call */
 #define SHORT_LEAST 16
 #define SHORT_MOST 128
+/* rows of up to so many bytes lie too far apart in the output for the processor to foresee the next one */
+#define FAR_MOST 1024
 
 static int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
 
@@ -95,17 +97,50 @@ static void copy_axis(const zaro_walk *axis, size_t itemsize, const uint8_t *src
         memcpy(dst + axis->dst_at[k] * axis->dst_stride, src + axis->src_at[k] * axis->src_stride, itemsize);
 }
 
-/* Rows of n bytes: short ones without a call each, in pieces that overlap at the end. */
-static void copy_rows(int64_t rows, size_t n, const uint8_t *src, int64_t from, uint8_t *dst, int64_t to) {
+/* How many rows of n bytes before its turn the place of a row is asked for: some 2 KiB of them; 0 for never. */
+static int64_t rows_ahead(size_t n) { return n > FAR_MOST ? 0 : n > 128 ? (int64_t)(2048 / n) : 16; }
+
+/* Bring n bytes, soon to be written, into the cache. */
+static void ask_for(const uint8_t *place, size_t n) {
+    for (size_t at = 0; at < n; at += 64)
+        __builtin_prefetch(place + at, 1);
+    __builtin_prefetch(place + n - 1, 1);
+}
+
+/* Rows of n bytes: short ones without a call each, in pieces that overlap at the end.
+   Of those at `ahead`, which come later, as many are asked for meanwhile. */
+static void copy_rows(int64_t rows, size_t n, const uint8_t *src, int64_t from, uint8_t *dst, int64_t to,
+                      const uint8_t *ahead, int64_t later) {
     if (n < SHORT_LEAST || n > SHORT_MOST) {
-        for (int64_t k = 0; k < rows; k++)
+        for (int64_t k = 0; k < rows; k++) {
+            if (k < later)
+                ask_for(ahead + k * to, n);
             memcpy(dst + k * to, src + k * from, n);
+        }
         return;
     }
     for (int64_t k = 0; k < rows; k++, src += from, dst += to) {
+        if (k < later)
+            ask_for(ahead + k * to, n);
         for (size_t at = 0; at + 16 <= n; at += 16)
             memcpy(dst + at, src + at, 16);
         memcpy(dst + n - 16, src + n - 16, 16);
+    }
+}
+
+/* Runs along the last of two axes. */
+static bool is_rows(const zaro_walk *walk, size_t itemsize) {
+    return !walk->src_at && zaro_stitch_is_run(1, walk + 1, itemsize);
+}
+
+/* Rows along the second of three axes, of which there may be too few to look ahead within them. */
+static void copy_planes(const zaro_walk *walk, size_t itemsize, const uint8_t *src, uint8_t *dst) {
+    size_t n = (size_t)walk[2].count * itemsize;
+    int64_t rows = walk[1].count, steps = (rows_ahead(n) + rows - 1) / rows;
+    for (int64_t k = 0; k < walk->count; k++, src += walk->src_stride, dst += walk->dst_stride) {
+        bool more = steps > 0 && k + steps < walk->count;
+        copy_rows(rows, n, src, walk[1].src_stride, dst, walk[1].dst_stride,
+                  more ? dst + steps * walk->dst_stride : NULL, more ? rows : 0);
     }
 }
 
@@ -118,8 +153,16 @@ void zaro_stitch_copy(size_t rank, const zaro_walk *walk, size_t itemsize, const
         copy_axis(walk, itemsize, src, dst);
         return;
     }
-    if (rank == 2 && !walk->src_at && zaro_stitch_is_run(1, walk + 1, itemsize)) {
-        copy_rows(walk->count, (size_t)walk[1].count * itemsize, src, walk->src_stride, dst, walk->dst_stride);
+    if (rank == 2 && is_rows(walk, itemsize)) {
+        size_t n = (size_t)walk[1].count * itemsize;
+        int64_t steps = rows_ahead(n);
+        bool more = steps > 0 && walk->count > steps;
+        copy_rows(walk->count, n, src, walk->src_stride, dst, walk->dst_stride,
+                  more ? dst + steps * walk->dst_stride : NULL, more ? walk->count - steps : 0);
+        return;
+    }
+    if (rank == 3 && !walk->src_at && is_rows(walk + 1, itemsize)) {
+        copy_planes(walk, itemsize, src, dst);
         return;
     }
     for (int64_t k = 0; k < walk->count; k++) {
@@ -138,8 +181,12 @@ void zaro_stitch_unshuffle(size_t rank, const zaro_walk *walk, size_t itemsize, 
         zaro_unshuffle_part(planes, count, first, (size_t)walk->count, dst, itemsize);
         return;
     }
+    size_t n = (size_t)walk[1].count * itemsize;
+    int64_t steps = rank == 2 ? rows_ahead(n) : 0;
     for (int64_t k = 0; k < walk->count; k++) {
         int64_t from = walk->src_at ? walk->src_at[k] : k, to = walk->src_at ? walk->dst_at[k] : k;
+        if (steps > 0 && k + steps < walk->count)
+            ask_for(dst + (walk->src_at ? walk->dst_at[k + steps] : k + steps) * walk->dst_stride, n);
         int64_t elements = from * walk->src_stride / (int64_t)itemsize; /* strides of a block are whole elements */
         zaro_stitch_unshuffle(rank - 1, walk + 1, itemsize, planes, count, (size_t)((int64_t)first + elements),
                               dst + to * walk->dst_stride);

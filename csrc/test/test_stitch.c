@@ -86,6 +86,28 @@ static void random_regions_agree_with_the_slow_twin(void) {
     }
 }
 
+/* More rows than are looked ahead over, of lengths on both sides of every bound, in one plane and in three. */
+static void rows_of_any_length_land_in_their_places(void) {
+    enum { ROWS = 20, PLANES = 3, MOST_BYTES = 1100, PITCH = 1200 };
+    static const int64_t sizes[] = {1, 15, 16, 17, 63, 64, 65, 128, 129, 700, 1023, 1024, 1025, MOST_BYTES};
+    static uint8_t src[PLANES * ROWS * MOST_BYTES], found[PLANES * ROWS * PITCH], expected[sizeof found];
+    for (size_t k = 0; k < sizeof src; k++)
+        src[k] = (uint8_t)draw(256);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int64_t rows = 2; rows <= ROWS; rows += 6) {
+            const zaro_walk walk[3] = {{PLANES, ROWS * MOST_BYTES, ROWS * PITCH, NULL, NULL},
+                                       {rows, MOST_BYTES, PITCH, NULL, NULL},
+                                       {sizes[i], 1, 1, NULL, NULL}};
+            for (size_t rank = 2; rank <= 3; rank++) {
+                memset(found, 0, sizeof found);
+                memset(expected, 0, sizeof expected);
+                slow_copy(rank, walk + 3 - rank, 1, src, expected);
+                zaro_stitch_copy(rank, walk + 3 - rank, 1, src, found);
+                CHECK(memcmp(found, expected, sizeof found) == 0);
+            }
+        }
+}
+
 /* Rows of shuffled planes land where the rows of the block itself do, for regular and listed outer axes. */
 static void shuffled_rows_land_like_plain_ones(void) {
     enum { ROWS = 5, ROW = 40, WIDTH = 4, COUNT = ROWS * ROW, PITCH = 50 };
@@ -121,6 +143,7 @@ static void long_fills_repeat_the_value(void) {
 
 int main(void) {
     random_regions_agree_with_the_slow_twin();
+    rows_of_any_length_land_in_their_places();
     shuffled_rows_land_like_plain_ones();
     long_fills_repeat_the_value();
     return 0;
