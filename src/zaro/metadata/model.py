@@ -112,12 +112,7 @@ def _blank(dtype: np.dtype[Any], codecs: tuple[Codec, ...]) -> Any:
         return "" if "numcodecs.vlen-utf8" in names else b"" if "numcodecs.vlen-bytes" in names else None
     if dtype.kind in "mM":
         return np.array("NaT", dtype.newbyteorder("="))[()]
-    if dtype.names is not None:
-        try:
-            return np.array([0], dtype)[0]  # each field from the number 0, so that one of text has "0"
-        except TypeError:  # raw bytes have no number
-            return np.zeros((), dtype)[()]
-    return np.zeros((), dtype.newbyteorder("="))[()]
+    return np.zeros((), dtype)[()]
 
 
 @dataclass(frozen=True)
