@@ -47,7 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        return options.run(options) or 0
+        code = options.run(options) or 0
+        sys.stdout.flush()  # here, where it may fail: at exit Python would tell of it
+        return code
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # `zaro ls ... | head`: the reader has gone, and so do we
