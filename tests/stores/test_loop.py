@@ -154,7 +154,7 @@ def test_a_forked_child_reads_and_leaves_its_parent_alone(array, server):
 
 SCRIPT = """
 import os, sys, warnings, zaro
-warnings.filterwarnings("ignore", "This process .* is multi-threaded")  # of Python 3.12 and later, for any fork
+warnings.filterwarnings("ignore", "This process .* is multi-threaded")  # since Python 3.12, for any fork
 array = zaro.open(sys.argv[1], "x")
 array[...]
 if sys.argv[2] == "fork":
