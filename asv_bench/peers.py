@@ -1,14 +1,14 @@
 """Read the same arrays with zaro and its peers, in turn, and print the table.
 
-    python asv_bench/peers.py                       # 256 MB, 2 threads, best of 5: some fifteen minutes
+    python asv_bench/peers.py                       # 256 MB, 2 threads, best of 5: some twenty minutes
     python asv_bench/peers.py --mbytes 16 --only '16KiB, zstd' --engines zaro zarrs
     python asv_bench/peers.py --only HDF5           # an HDF5 file, and references to it
 
 Each cell is a process of its own: it opens the store, reads it whole (or `--select`s a part) a few
 times into fresh memory with a warm page cache, and reports the best. One read of each is compared
 with what was written. The column `limit` is a straight C program, see limit.c; it is no peer. Chunks
-are planes of the field, but for "cubes", of 16 x 16 x 16, and "columns", of 64 x 8 x 8: arrays of 64 and
-of 256 MiB or more are cut into them.
+are planes of the field, but for "cubes", of 64 x 64 x 64 and 16 x 16 x 16, and "columns", of 64 x 8 x 8:
+arrays of 64 (the first cubes and columns: 256) MiB or more are cut into them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from machine import record
 
 CODECS = (("none", "v3"), ("zstd", "v3"), ("blosc", "v3"), ("blosc", "v2"), ("zlib", "v2"))
 CASES = [
-    *(Case(codec, chunk, kind) for chunk in ("1MiB", "16KiB", "16KiB cubes") for codec, kind in CODECS),
+    *(Case(codec, chunk, kind) for chunk in CHUNKS for codec, kind in CODECS),
     *(Case("zstd", chunk, "v3 sharded") for chunk in SHARDS),
     *(Case("zlib", chunk, "HDF5") for chunk in CHUNKS),
 ]

@@ -12,11 +12,16 @@ import numpy as np
 
 CHUNKS = {
     "1MiB": (1, 512, 512),
+    "1MiB cubes": (64, 64, 64),
     "16KiB": (1, 64, 64),
     "16KiB cubes": (16, 16, 16),
     "16KiB columns": (64, 8, 8),
 }
-SHARDS = {"16KiB": (1, 1024, 1024), "16KiB cubes": (16, 256, 256)}  # 4 MiB of float32
+SHARDS = {  # 4 MiB of float32
+    "16KiB": (1, 1024, 1024),
+    "16KiB cubes": (16, 256, 256),
+    "16KiB columns": (64, 128, 128),
+}
 
 
 SMALL = "ZARO_BENCH_SMALL" in os.environ
