@@ -9,6 +9,9 @@
 #define SHORT_MOST 128
 /* rows of up to so many bytes lie too far apart in the output for the processor to foresee the next one */
 #define FAR_MOST 1024
+/* whose places are asked for so many rows, or so many bytes of them, before their turn: whichever is less */
+#define AHEAD_ROWS 16
+#define AHEAD_BYTES 2048
 
 static int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
 
@@ -97,8 +100,12 @@ static void copy_axis(const zaro_walk *axis, size_t itemsize, const uint8_t *src
         memcpy(dst + axis->dst_at[k] * axis->dst_stride, src + axis->src_at[k] * axis->src_stride, itemsize);
 }
 
-/* How many rows of n bytes before its turn the place of a row is asked for: some 2 KiB of them; 0 for never. */
-static int64_t rows_ahead(size_t n) { return n > FAR_MOST ? 0 : n > 128 ? (int64_t)(2048 / n) : 16; }
+/* How many rows of n bytes before its turn the place of a row is asked for; 0 for never. */
+static int64_t rows_ahead(size_t n) {
+    if (n > FAR_MOST)
+        return 0;
+    return n * AHEAD_ROWS > AHEAD_BYTES ? (int64_t)(AHEAD_BYTES / n) : AHEAD_ROWS;
+}
 
 /* Bring n bytes, soon to be written, into the cache. */
 static void ask_for(const uint8_t *place, size_t n) {

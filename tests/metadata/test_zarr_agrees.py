@@ -9,6 +9,7 @@ import zarr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from packaging.version import Version
 from zarr.core.dtype import VariableLengthBytes
 
 from zaro.metadata import ArrayMetadata, GroupMetadata, KeyEncoding, consolidated_v2, read_node
@@ -133,12 +134,14 @@ def test_objects_of_variable_length_are_what_zarr_python_says(zarr_format, dtype
     assert type(found.fill_value) is type(fill)
 
 
-def has_text_or_raw_field(dtype):
-    return any(dtype[name].kind in "SUV" for name in dtype.names or ())
+def has_answer(dtype):
+    """Whether zarr-python gives fields their own zero: before 3.4 text had "0", and raw bytes nothing."""
+    fields = {dtype[name].kind for name in dtype.names or ()}
+    return Version(zarr.__version__) >= Version("3.4") or not fields & set("SUV")
 
 
 @settings(max_examples=60, deadline=None)
-@given(dtype=st.one_of(plain, structured.filter(lambda dtype: not has_text_or_raw_field(dtype))))
+@given(dtype=st.one_of(plain, structured.filter(has_answer)))
 def test_an_absent_chunk_without_a_fill_value_is_what_zarr_python_says(dtype):
     documents, array = write(2, shape=(2,), chunks=(2,), dtype=dtype, fill_value=None)
     found = read_node(documents.get, "a")
