@@ -2,13 +2,21 @@
 
 #include "zaro/checked.h"
 
+/* Chunks of a grid; false where they are not below 2^63. */
+static bool count_chunks(size_t rank, const int64_t *grid, int64_t *total) {
+    *total = 1;
+    for (size_t d = 0; d < rank; d++)
+        if (grid[d] < 0 || !zaro_mul_i64(*total, grid[d], total))
+            return false;
+    return true;
+}
+
 zaro_status zaro_grid_ravel(size_t n, size_t rank, const int64_t *index, const int64_t *grid, int64_t *id, size_t *at) {
     if (rank > ZARO_MAX_RANK)
         return ZARO_RANGE;
-    int64_t total = 1;
-    for (size_t d = 0; d < rank; d++)
-        if (grid[d] < 0 || !zaro_mul_i64(total, grid[d], &total))
-            return ZARO_OVERFLOW;
+    int64_t total;
+    if (!count_chunks(rank, grid, &total))
+        return ZARO_OVERFLOW;
     for (size_t k = 0; k < n; k++) {
         int64_t flat = 0;
         for (size_t d = 0; d < rank; d++) {
@@ -28,10 +36,9 @@ zaro_status zaro_grid_unravel(size_t n, size_t rank, const int64_t *id, const in
                               size_t *at) {
     if (rank > ZARO_MAX_RANK)
         return ZARO_RANGE;
-    int64_t total = 1;
-    for (size_t d = 0; d < rank; d++)
-        if (grid[d] < 0 || !zaro_mul_i64(total, grid[d], &total))
-            return ZARO_OVERFLOW;
+    int64_t total;
+    if (!count_chunks(rank, grid, &total))
+        return ZARO_OVERFLOW;
     for (size_t k = 0; k < n; k++) {
         int64_t rest = id[k];
         if (rest < 0 || rest >= total) {
@@ -94,6 +101,30 @@ zaro_status zaro_grid_cover(int64_t size, int64_t chunk, int64_t start, int64_t 
             here = count - out;
         segment[k] = (zaro_segment){element / chunk, chunk, begin, step, here, out};
         out += here;
+    }
+    return ZARO_OK;
+}
+
+zaro_status zaro_grid_cross(size_t rank, const zaro_segment *const *segment, const size_t *n, const int64_t *grid,
+                            int64_t *id) {
+    if (rank > ZARO_MAX_RANK)
+        return ZARO_RANGE;
+    int64_t total;
+    if (!count_chunks(rank, grid, &total))
+        return ZARO_OVERFLOW;
+    size_t done = 1;
+    id[0] = 0;
+    for (size_t d = 0; d < rank; d++) {
+        for (size_t k = done; k-- > 0;) { /* from the end: each id makes room for n[d], which begin at or behind it */
+            int64_t row = id[k] * grid[d];
+            for (size_t j = n[d]; j-- > 0;) {
+                int64_t chunk = segment[d][j].chunk;
+                if (chunk < 0 || chunk >= grid[d])
+                    return ZARO_RANGE;
+                id[k * n[d] + j] = row + chunk;
+            }
+        }
+        done *= n[d];
     }
     return ZARO_OK;
 }

@@ -245,7 +245,7 @@ static zaro_status fetch_into(int fd, int64_t offset, uint8_t *to, size_t n, uin
     *got = 0;
     while (*got < n + over) {
         size_t left = *got < n ? n - *got : 0, past = *got < n ? 0 : *got - n;
-        struct iovec part[2] = {{to + *got, left}, {spill + past, over - past}};
+        struct iovec part[2] = {{to + *got, left}, {past ? spill + past : spill, over - past}};
         ssize_t here = left ? preadv(fd, part, over ? 2 : 1, (off_t)(offset + (int64_t)*got))
                             : pread(fd, part[1].iov_base, part[1].iov_len, (off_t)(offset + (int64_t)*got));
         if (here < 0 && errno == EINTR)

@@ -48,12 +48,35 @@ static void ravel_and_unravel_are_inverse(void) {
         CHECK(zaro_grid_ravel(1, 3, index, grid, &back, &at) == ZARO_OK && back == k);
     }
     int64_t bad[6] = {0, 0, 0, 0, 4, 0};
-    int64_t ids[2];
+    int64_t ids[2] = {0, 0};
     CHECK(zaro_grid_ravel(2, 3, bad, grid, ids, &at) == ZARO_RANGE && at == 1);
     id = 60;
     CHECK(zaro_grid_unravel(1, 3, &id, grid, index, &at) == ZARO_RANGE && at == 0);
+    int64_t none[3] = {3, 0, 5};
+    CHECK(zaro_grid_unravel(1, 3, &ids[0], none, index, &at) == ZARO_RANGE && at == 0);
     int64_t huge[3] = {INT64_MAX, 2, 1};
     CHECK(zaro_grid_ravel(1, 3, index, huge, &back, &at) == ZARO_OVERFLOW);
+}
+
+static void segments_cross_in_c_order(void) {
+    int64_t grid[3] = {3, 4, 5}, id[3 * 2 * 4], index[3], expected;
+    zaro_segment first[3] = {{.chunk = 2}, {.chunk = 0}, {.chunk = 1}}, second[2] = {{.chunk = 3}, {.chunk = 1}};
+    zaro_segment third[4] = {{.chunk = 4}, {.chunk = 0}, {.chunk = 4}, {.chunk = 2}};
+    const zaro_segment *axis[3] = {first, second, third};
+    size_t n[3] = {3, 2, 4}, at;
+    CHECK(zaro_grid_cross(3, axis, n, grid, id) == ZARO_OK);
+    for (size_t k = 0; k < 24; k++) {
+        index[0] = first[k / 8].chunk, index[1] = second[k / 4 % 2].chunk, index[2] = third[k % 4].chunk;
+        CHECK(zaro_grid_ravel(1, 3, index, grid, &expected, &at) == ZARO_OK && id[k] == expected);
+    }
+    CHECK(zaro_grid_cross(0, axis, n, grid, id) == ZARO_OK && id[0] == 0);
+    second[1].chunk = 4;
+    CHECK(zaro_grid_cross(3, axis, n, grid, id) == ZARO_RANGE);
+    second[1].chunk = -1;
+    CHECK(zaro_grid_cross(3, axis, n, grid, id) == ZARO_RANGE);
+    CHECK(zaro_grid_cross(ZARO_MAX_RANK + 1, axis, n, grid, id) == ZARO_RANGE);
+    int64_t huge[3] = {INT64_MAX, 2, 5};
+    CHECK(zaro_grid_cross(3, axis, n, huge, id) == ZARO_OVERFLOW);
 }
 
 static void extremes_are_refused(void) {
@@ -68,6 +91,7 @@ static void extremes_are_refused(void) {
 int main(void) {
     cover_agrees_with_the_walk();
     ravel_and_unravel_are_inverse();
+    segments_cross_in_c_order();
     extremes_are_refused();
     return 0;
 }

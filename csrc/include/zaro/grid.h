@@ -44,4 +44,11 @@ zaro_status zaro_grid_touched(int64_t size, int64_t chunk, int64_t start, int64_
 zaro_status zaro_grid_cover(int64_t size, int64_t chunk, int64_t start, int64_t step, int64_t count,
                             zaro_segment *segment, size_t n);
 
+/* Ids of the chunks where segments of all axes cross, in C order: id[k] of segments (k0, k1, ...).
+ * segment: [rank], of which axis d has n[d]; grid: [rank]; id: [product of n], at least one.
+ * Trusts the pointers and n. Returns ZARO_RANGE for a chunk outside the grid, or a rank above
+ * ZARO_MAX_RANK; ZARO_OVERFLOW for a grid of 2^63 chunks. O(product of n). */
+zaro_status zaro_grid_cross(size_t rank, const zaro_segment *const *segment, const size_t *n, const int64_t *grid,
+                            int64_t *id);
+
 #endif

@@ -21,6 +21,8 @@ cdef extern from "zaro/grid.h" nogil:
                                   size_t *n)
     zaro_status zaro_grid_cover(int64_t size, int64_t chunk, int64_t start, int64_t step, int64_t count,
                                 zaro_segment *segment, size_t n)
+    zaro_status zaro_grid_cross(size_t rank, const zaro_segment *const *segment, const size_t *n, const int64_t *grid,
+                                int64_t *id)
 
 MAX_RANK = ZARO_MAX_RANK
 
@@ -76,3 +78,32 @@ def cover(int64_t size, int64_t chunk, int64_t start, int64_t step, int64_t coun
         raise IndexError(
             f"{count} elements from {start} by {step} of {size} in chunks of {chunk}: {REASON[status]}")
     return segments
+
+
+def cross(list axes not None, tuple grid not None):
+    """Ids, in C order, of the chunks of a `grid` where the segments [n, 6] of all axes cross."""
+    cdef const int64_t[:, ::1] segments
+    cdef const zaro_segment *segment[ZARO_MAX_RANK]
+    cdef size_t n[ZARO_MAX_RANK]
+    cdef int64_t extent[ZARO_MAX_RANK]
+    cdef size_t d, rank = len(axes)
+    if rank > ZARO_MAX_RANK or rank != <size_t>len(grid):
+        raise ValueError(f"segments of {rank} axes for a grid of {grid}")
+    total = 1
+    for d in range(rank):
+        segments = axes[d]
+        if segments.shape[1] != 6:
+            raise ValueError("segments have six columns")
+        n[d], extent[d] = segments.shape[0], grid[d]
+        segment[d] = <const zaro_segment *>&segments[0, 0] if n[d] else NULL
+        total *= segments.shape[0]
+    ids = np.empty(total, np.int64)
+    if total == 0:
+        return ids
+    cdef int64_t[::1] id = ids
+    cdef zaro_status status
+    with nogil:
+        status = zaro_grid_cross(rank, segment, n, extent, &id[0])
+    if status != ZARO_OK:
+        raise IndexError(f"chunks of a grid of {grid}: {REASON[status]}")
+    return ids

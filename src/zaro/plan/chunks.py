@@ -52,15 +52,7 @@ class Plan:
 
     def ids(self) -> NDArray[np.int64]:
         """Chunk ids of all tasks, in their order."""
-        total = np.zeros((1,) * len(self.axes), np.int64)
-        stride = 1
-        for d in range(len(self.axes) - 1, -1, -1):
-            along = (self.axes[d].chunks * stride).reshape(
-                [-1 if k == d else 1 for k in range(len(self.axes))]
-            )
-            total = total + along
-            stride *= self.grid[d]
-        return total.reshape(-1)
+        return _grid.cross([axis.segments for axis in self.axes], self.grid)
 
     def index(self, task: int) -> tuple[int, ...]:
         """Place of one task's chunk in the grid."""

@@ -68,10 +68,11 @@ def read_files(
 def _paths_of(source: Source, located: Located) -> PathTable:
     """The paths that the kernel needs; those of reference sets are kept from read to read."""
     paths = source.path_table(located.files) if located.store is None else PathTable(len(located.files))
+    store = located.store
+    names = located.files if store is None else located.files[:]  # keys are spelled faster together
     for file_id in paths.unset(located.file_id):
-        url = located.files[file_id]
-        store = located.store
-        local = f"{store.url}/{url}" if store is not None else source.targets.local_path(url)
+        name = names[file_id]
+        local = f"{store.url}/{name}" if store is not None else source.targets.local_path(name)
         assert local is not None
         paths.set(file_id, os.fsencode(local))
     return paths

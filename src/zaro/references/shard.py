@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zaro import config
+from zaro._core import shard as _shard
+from zaro._core.shard import ShardGrid
 from zaro.codecs.chain import Chain, compile_chain
 from zaro.errors import ChunkError, CorruptChunkError, MetadataError, StoreError
 from zaro.metadata import ArrayMetadata, codec_list
@@ -70,6 +72,11 @@ class ShardTable(OneByOne):
     read: SpanReader
     _kept: OrderedDict[int, NDArray[np.uint64] | None] = field(default_factory=OrderedDict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _gathered: ShardGrid = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        runs = [(along.sizes, along.counts) for along in self.per_shard]
+        self._gathered = ShardGrid(self.grid, self.shard_grid, runs)
 
     @property
     def nchunks(self) -> int:
@@ -78,17 +85,7 @@ class ShardTable(OneByOne):
 
     def place(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Shard of each inner chunk, and position of the chunk within it, both in C order."""
-        shard, within = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
-        rest = ids
-        shard_stride, within_stride = 1, np.ones((), np.int64)
-        for n, runs, shards in zip(self.grid[::-1], self.per_shard[::-1], self.shard_grid[::-1], strict=True):
-            rest, position = np.divmod(rest, n)
-            outer, inner, ratio = _along(runs, position)
-            shard += outer * shard_stride
-            within += inner * within_stride
-            shard_stride *= shards
-            within_stride = within_stride * ratio
-        return shard, within
+        return self._gathered.place(np.ascontiguousarray(ids))
 
     def count(self, shard: int) -> int:
         """Number of inner chunks of one shard."""
@@ -115,15 +112,21 @@ class ShardTable(OneByOne):
             An index is damaged, or names bytes outside of its shard.
         """
         shard, within = self.place(ids)
-        touched, row = np.unique(shard, return_inverse=True)
+        touched, row = _shard.group(shard)
         outer = self.shards.locate(touched)
-        first, nbytes = self._spans(touched, outer, row, within)
-        empty = (first == _EMPTY) & (nbytes == _EMPTY)
-        begin = outer.offset[row]
-        self._check(ids, first, nbytes, empty, outer, row)
-        at, length = (np.where(empty, 0, column).astype(np.int64) for column in (first, nbytes))
-        file_id = np.where(empty, np.int32(ABSENT), outer.file_id[row]).astype(np.int32)
-        return Located(file_id, begin + at, length, outer.files, outer.inline, outer.store)
+        columns = outer.file_id, outer.offset, outer.length
+        n = len(ids)
+        found = np.empty(n, np.int32), np.empty(n, np.int64), np.empty(n, np.int64)
+        at_once = max(1, config.SHARD_INDEX // (16 * self._most))  # decoded indices take memory
+        for first in range(0, len(touched), at_once):
+            entries = self._indices(touched, outer, range(first, min(first + at_once, len(touched))))
+            wrong = _shard.locate(row, within, first, entries, *columns, ABSENT, *found)
+            if wrong is not None:
+                offset, nbytes = entries[row[wrong] - first, within[wrong]]
+                reason = f"the shard's index says bytes {offset}+{nbytes}, outside of the shard"
+                file = self._name(outer, int(row[wrong]))
+                raise CorruptChunkError(reason, key=f"inner chunk {ids[wrong]}", file=file)
+        return Located(*found, outer.files, outer.inline, outer.store)
 
     def listed(self) -> NDArray[np.int64]:
         """Ids of the chunks that exist, ascending; reads the index of every shard."""
@@ -134,74 +137,33 @@ class ShardTable(OneByOne):
             found.append(ids[self.locate(ids).file_id != ABSENT])
         return np.concatenate(found) if found else np.empty(0, np.int64)
 
-    def _check(
-        self,
-        ids: NDArray[np.int64],
-        offset: NDArray[np.uint64],
-        length: NDArray[np.uint64],
-        empty: NDArray[np.bool_],
-        outer: Located,
-        row: NDArray[np.intp],
-    ) -> None:
-        """Refuse spans that leave their shard, where its length is known, or 63 bits, where it is not."""
-        limit = np.where(outer.length < 0, np.int64(2**62), outer.length)[row].astype(np.uint64)
-        wrong = ~empty & ((offset > limit) | (length > limit - np.minimum(offset, limit)))
-        if wrong.any():
-            k = int(np.flatnonzero(wrong)[0])
-            reason = f"the shard's index says bytes {offset[k]}+{length[k]}, outside of the shard"
-            raise CorruptChunkError(reason, key=f"inner chunk {ids[k]}", file=self._name(outer, int(row[k])))
-
     @staticmethod
     def _name(outer: Located, k: int) -> str:
         file_id = int(outer.file_id[k])
         return outer.files[file_id] if file_id >= 0 else ""
 
-    def _spans(
-        self, touched: NDArray[np.int64], outer: Located, row: NDArray[np.intp], within: NDArray[np.int64]
-    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Offset and length of chunk `within[k]` of shard `touched[row[k]]`; few indices at a time."""
-        at_once = max(1, config.SHARD_INDEX // (16 * self._most))
-        if len(touched) <= at_once:
-            spans = self._indices(touched, outer)
-            return spans[row, within, 0], spans[row, within, 1]
-        found = np.empty((2, len(row)), np.uint64)
-        order = np.argsort(row, kind="stable")
-        for begin in range(0, len(touched), at_once):
-            here = slice(begin, begin + at_once)
-            of_here = order[slice(*np.searchsorted(row[order], (begin, begin + at_once)))]
-            part = Located(
-                outer.file_id[here],
-                outer.offset[here],
-                outer.length[here],
-                outer.files,
-                outer.inline,
-                outer.store,
-            )
-            spans = self._indices(touched[here], part)
-            found[:, of_here] = spans[row[of_here] - begin, within[of_here]].T
-        return found[0], found[1]
-
-    def _indices(self, touched: NDArray[np.int64], outer: Located) -> NDArray[np.uint64]:
-        """Index of each touched shard, (n, chunks of the largest shard, 2); all empty for an absent shard."""
-        out = np.full((len(touched), self._most, 2), _EMPTY, np.uint64)
+    def _indices(self, touched: NDArray[np.int64], outer: Located, rows: range) -> NDArray[np.uint64]:
+        """Indices of some touched shards, (n, chunks of the largest, 2); all empty for an absent shard."""
+        out = np.full((len(rows), self._most, 2), _EMPTY, np.uint64)
         wanted = []
         with self._lock:
-            for k, shard in enumerate(touched.tolist()):
+            for index, k in zip(out, rows, strict=True):
+                shard = int(touched[k])
                 if shard in self._kept:
                     self._kept.move_to_end(shard)
                     known = self._kept[shard]
                     if known is not None:
-                        out[k, : len(known)] = known
+                        index[: len(known)] = known
                 elif outer.file_id[k] != ABSENT:
                     wanted.append(k)
         if wanted:
             for k, stored in zip(wanted, self._stored_indices(touched, outer, wanted), strict=True):
-                index = (
+                decoded = (
                     None if stored is None else self._decode(stored, int(touched[k]), self._name(outer, k))
                 )
-                if index is not None:
-                    out[k, : len(index)] = index
-                self._keep(int(touched[k]), index)
+                if decoded is not None:
+                    out[k - rows.start, : len(decoded)] = decoded
+                self._keep(int(touched[k]), decoded)
         return out
 
     def _key(self, shard: int) -> str:
@@ -308,15 +270,6 @@ def _inner_shape(doc: Document, metadata: ArrayMetadata, edges: Sequence[Runs]) 
         expected = f"{metadata.ndim} integers that divide {shape} {list(metadata.chunks)}"
         raise doc.bad("chunk_shape", inner, expected)
     return tuple(inner)
-
-
-def _along(
-    runs: Runs, positions: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64] | int]:
-    """Shard of each inner chunk along one axis, its position in it, and how many the shard has."""
-    if len(runs.sizes) == 1:  # most grids are regular
-        return *np.divmod(positions, runs.sizes[0]), runs.sizes[0]
-    return runs.place(positions)
 
 
 @dataclass(frozen=True)
