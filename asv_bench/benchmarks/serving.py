@@ -1,6 +1,6 @@
 """A small HTTP server with ranges on loopback, in a process of its own, that answers after a latency.
 
-python serving.py FOLDER MILLISECONDS      # prints its port
+python serving.py FOLDER MILLISECONDS      # prints its port, and ends with its standard input
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -51,25 +52,32 @@ class Handler(BaseHTTPRequestHandler):
                 start += os.sendfile(self.connection.fileno(), file.fileno(), start, stop - start)
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256  # with the usual five, a burst of connections waits a second
+
+
 @contextlib.contextmanager
 def serving(folder, latency=0.03):
     """The URL of a server of `folder`, which waits `latency` seconds before each answer."""
     command = [sys.executable, __file__, str(folder), str(latency * 1000)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    # it ends with us, however that comes: asv waits for all that hold its output
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         yield f"http://127.0.0.1:{int(child.stdout.readline())}"
     finally:
         child.terminate()
         child.wait()
+        child.stdin.close()
         child.stdout.close()
 
 
 def main():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads, server.request_queue_size = True, 256
+    server = Server(("127.0.0.1", 0), Handler)
     server.folder, server.latency = Path(sys.argv[1]), float(sys.argv[2]) / 1000
     print(server.server_port, flush=True)
-    server.serve_forever()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    sys.stdin.read()
 
 
 if __name__ == "__main__":
