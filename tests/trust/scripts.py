@@ -21,7 +21,8 @@ def started(script: str, *arguments: object, **how: Any) -> subprocess.Popen[str
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        # stderr is buffered, as users have it
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": ""},
         **how,
     )
 

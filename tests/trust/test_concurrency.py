@@ -160,6 +160,118 @@ def test_the_interpreter_ends_while_threads_read(folder, server, daemon, how):
         assert complaints == ""
 
 
+def test_the_interpreter_ends_while_daemon_threads_open_partitions(folder):
+    """A thread that is cut off where it drops one of pyarrow's readers aborts the process."""
+    script = """
+    import os, sys, threading, time
+    import zaro
+    def read():
+        while True:
+            zaro.open(sys.argv[1], "g/x")[...]
+    zaro.open(sys.argv[1], "g/x")[...]
+    ends = set()
+    for _ in range(10):
+        children = [os.fork(), 0]
+        if children[0]:
+            children[1] = os.fork()
+        if 0 in children:
+            for _ in range(6):
+                threading.Thread(target=read, daemon=True).start()
+            time.sleep(0.1)
+            sys.exit(0)
+        ends.update(os.waitpid(child, 0)[1] for child in children)
+    print(ends)
+    """
+    assert scripts.finished(script, folder / "refs.parquet") == "{0}\n"
+
+
+def test_a_thread_goes_on_when_the_main_thread_has_ended(folder, server):
+    """Python's own pools take no work any more."""
+    array = {**ARRAY, "shape": [2], "chunks": [1], "compressor": None}
+    names = ("a", "b")
+    refs = {".zgroup": '{"zarr_format":2}', **{f"{name}/.zarray": json.dumps(array) for name in names}}
+    one = {"files": [[2, "late.bin"]], "dims": [2], "start": 0, "lengths": [4]}
+    gen = [{**one, "variables": [name]} for name in names]
+    write_json(folder / "late.json", {"version": 1, "refs": refs, "gen": gen})
+    (folder / "late.bin").write_bytes(np.array([5, 6], "<i4").tobytes())
+    script = """
+    import sys, threading, time
+    from concurrent.futures import ThreadPoolExecutor
+    import zaro
+    from zaro import References, config
+    config.set_threads(2)
+    refs, parquet, url, late = sys.argv[1:]
+    def work():
+        threading.main_thread().join()
+        try:
+            while True:
+                ThreadPoolExecutor(1).submit(int)
+                time.sleep(0.01)
+        except RuntimeError as err:
+            print(err)
+        References.open(refs).save(parquet, record_size=7)
+        print(zaro.open(parquet, "g/x")[3, 4], zaro.open(url, "g/x")[3, 4])
+        print(zaro.open(late, "a")[:], zaro.open(late, "b")[:])
+    threading.Thread(target=work).start()
+    """
+    url = f"{server.url}/store".replace("127.0.0.1", "localhost")
+    said = scripts.finished(
+        script, folder / "refs.json", folder / "late.parquet", url, folder / "late.json"
+    ).splitlines()
+    assert said == [
+        "cannot schedule new futures after interpreter shutdown",
+        f"{X[3, 4]} {X[3, 4]}",
+        "[5 6] [5 6]",
+    ]
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("afar", [False, True])
+def test_a_daemon_thread_that_is_waited_for_ends(folder, server, name, afar):
+    script = """
+    import atexit, sys, threading, time
+    def wait():
+        thread.join(40)
+        print(said)
+    atexit.register(wait)  # before zaro's own, to be called after it
+    import zaro
+    from zaro import ending
+    ending._PATIENCE = 0.2
+    until = time.monotonic() + 2
+    said = []
+    def read():
+        try:
+            while time.monotonic() < until:
+                zaro.open(sys.argv[1], "g/x")[...]
+        except RuntimeError as err:
+            said.append(str(err))
+    zaro.open(sys.argv[1], "g/x")[...]
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    """
+    said = scripts.finished(script, f"{server.url}/{name}" if afar else folder / name)
+    held = afar or name == "refs.parquet"
+    assert said == f"{['the interpreter ends: a daemon thread can read no more'] if held else []}\n"
+
+
+def test_what_is_called_last_may_read_local_files_and_is_told_of_others(folder, server):
+    script = """
+    import atexit, sys
+    def read():
+        print(zaro.open(sys.argv[1], "g/x")[3, 4])
+        try:
+            zaro.open(sys.argv[2], "g/x")
+        except RuntimeError as err:
+            print(err)
+    atexit.register(read)  # before zaro's own, to be called after it
+    import zaro
+    zaro.open(sys.argv[2], "g/x")
+    """
+    said = scripts.finished(script, folder / "refs.parquet", f"{server.url}/store").splitlines()
+    ends = "the interpreter ends: connections are closed, and nothing can be fetched any more"
+    assert said == [str(X[3, 4]), ends]
+
+
 @pytest.mark.parametrize("name", ["refs.json", "store"])
 @pytest.mark.parametrize("fault", [("silence", 30), ("drip", 0.5)])
 def test_control_c_stops_a_read_at_once(server, name, fault):

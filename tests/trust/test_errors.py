@@ -45,6 +45,7 @@ AT_THE_DOORS = {
         "ValueError": "becomes a CorruptChunkError in the step, a MetadataError in `_scalar`"
     },
     "config.py": {"ValueError": "a caller's argument"},
+    "ending.py": {"RuntimeError": "the interpreter ends, as Python has it"},
     "conventions/assemble.py": {"TypeError": "a handler that breaks its protocol"},
     "conventions/lazy.py": {"NotImplementedError": "an abstract method"},
     "conventions/nodes.py": {"KeyError": "a mapping, as Mapping asks for"},
@@ -87,7 +88,9 @@ AT_THE_DOORS = {
     "scan/members.py": {"ValueError": "becomes a ScanError in the caller"},
     "stores/filesystems.py": {"FileNotFoundError": "absent: the caller knows whether that is an error"},
     "stores/http.py": {"FileNotFoundError": "absent: the caller knows whether that is an error"},
-    "stores/loop.py": {"RuntimeError": "a blocking read inside of zaro's own event loop"},
+    "stores/loop.py": {
+        "RuntimeError": "a blocking read inside of zaro's own event loop; the interpreter ends"
+    },
     "xarray.py": {"ValueError": "a caller's argument, as xarray has it"},
     "zarr/ranges.py": {"ValueError": "as zarr-python has it"},
     "zarr/store.py": {"ValueError": "as zarr-python has it", "FileNotFoundError": "as zarr-python has it"},

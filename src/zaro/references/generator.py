@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from zaro import config
 from zaro._core.generator import Index
 from zaro._core.grid import MAX_RANK, ravel
+from zaro.ending import LastingPool
 from zaro.errors import GeneratorError, ReferenceSetError
 from zaro.references import lists
 from zaro.references.files import FileTable
@@ -219,7 +219,7 @@ def _side_by_side(
     """Unpack generators on several threads: the kernels that do most of it work without the GIL."""
     if len(readers) < 2 or config.threads() < 2:
         return [reader.generator(folder, expand) for reader in readers]
-    with ThreadPoolExecutor(min(len(readers), config.threads())) as pool:
+    with LastingPool(min(len(readers), config.threads())) as pool:
         return list(pool.map(lambda reader: reader.generator(folder, expand), readers))
 
 

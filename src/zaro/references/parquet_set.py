@@ -14,18 +14,20 @@ from itertools import accumulate
 import numpy as np
 
 from zaro._core.key import Columns
+from zaro.ending import undisturbed
 from zaro.errors import ReferenceSetError
 from zaro.references.files import FileTable, is_relative
 from zaro.references.layout import join_path
 from zaro.references.partition import OpenPartition, Partition, open_partition, read_rows
 from zaro.references.table import Ids
+from zaro.stores.base import Bytes
 
 __all__ = ["BUDGET", "Fetch", "ParquetSet", "Piece", "partition_key"]
 
 BUDGET = 128 << 20
 """Bytes of partitions that a set keeps in memory."""
 
-Fetch = Callable[[str], "bytes | bytearray | memoryview | None"]
+Fetch = Callable[[str], Bytes | None]
 """Gives the bytes of a key of the folder (`.zmetadata`, `a/b/refs.0.parq`); None where there is none."""
 
 
@@ -128,20 +130,41 @@ class ParquetSet:
         """Give the row groups of a partition that hold `rows`; each is loaded once, however many ask."""
         known = self._known.get((path, record)) or self._known.setdefault((path, record), _Known())
         with known.lock:
-            file: OpenPartition | None = None
-            if known.bounds is None:
-                file = self._open(path, record, need)
-                known.bounds = _bounds(file)
-            bounds, found = known.bounds, []
-            if len(bounds) == 1:
-                return []
-            for group in range(bisect_right(bounds, rows[0]) - 1, bisect_left(bounds, rows[-1] + 1)):
-                piece = self.cache.get(path, record, group)
-                if piece is None:
-                    file = file or self._open(path, record, need)
-                    piece = self._read(file, path, record, need, group, bounds)
-                found.append((bounds[group], bounds[group + 1], piece))
+            if (found := self._held(path, record, known.bounds, rows)) is None:
+                data = self.fetch(partition_key(path, record))
+                found = undisturbed(lambda: self._loaded(data, known, path, record, need, rows))
             return found
+
+    def _held(self, path: str, record: int, bounds: list[int] | None, rows: range) -> list[Piece] | None:
+        """Give the row groups that hold `rows`; None unless all are in memory."""
+        if bounds is None:
+            return None
+        found: list[Piece] = []
+        for group in _groups(bounds, rows):
+            if (piece := self.cache.get(path, record, group)) is None:
+                return None
+            found.append((bounds[group], bounds[group + 1], piece))
+        return found
+
+    def _loaded(
+        self, data: Bytes | None, known: _Known, path: str, record: int, need: int, rows: range
+    ) -> list[Piece]:
+        """Give the row groups that hold `rows`; reads those that are not in memory."""
+        key = partition_key(path, record)
+        file = open_partition(data, self.document, key, need, self.record_size) if data is not None else None
+        bounds, found = _bounds(file), []
+        if known.bounds not in (None, bounds):
+            raise ReferenceSetError(self.document, key, "changed while it was read")
+        known.bounds = bounds
+        for group in _groups(bounds, rows):
+            begin, end = bounds[group], bounds[group + 1]
+            piece = self.cache.get(path, record, group)
+            if piece is None:
+                assert file is not None
+                piece = read_rows(file, group, min(end, need) - begin, self.document, key, self.files.ids)
+                self.cache.keep(path, record, group, piece)
+            found.append((begin, end, piece))
+        return found
 
     def is_whole(self, path: str, record: int) -> bool:
         """Whether a partition that was read has one row group."""
@@ -160,28 +183,18 @@ class ParquetSet:
         for known in self._known.values():
             known.lock = threading.Lock()
 
-    def _open(self, path: str, record: int, need: int) -> OpenPartition | None:
-        key = partition_key(path, record)
-        data = self.fetch(key)
-        return None if data is None else open_partition(data, self.document, key, need, self.record_size)
-
-    def _read(
-        self, file: OpenPartition | None, path: str, record: int, need: int, group: int, bounds: list[int]
-    ) -> Partition:
-        key = partition_key(path, record)
-        if _bounds(file) != bounds:
-            raise ReferenceSetError(self.document, key, "changed while it was read")
-        assert file is not None
-        rows = min(bounds[group + 1], need) - bounds[group]
-        piece = read_rows(file, group, rows, self.document, key, self.files.ids)
-        self.cache.keep(path, record, group, piece)
-        return piece
-
 
 def _bounds(file: OpenPartition | None) -> list[int]:
     metadata = file.metadata if file is not None else None
     sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)] if metadata else []
     return [0, *accumulate(sizes)]
+
+
+def _groups(bounds: list[int], rows: range) -> range:
+    """Numbers of the row groups that hold `rows`; none where the partition is not there."""
+    if len(bounds) == 1:
+        return range(0)
+    return range(bisect_right(bounds, rows[0]) - 1, bisect_left(bounds, rows[-1] + 1))
 
 
 _SETS: weakref.WeakSet[ParquetSet] = weakref.WeakSet()

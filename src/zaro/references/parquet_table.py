@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zaro._core.key import ArrayKeys, Columns, Pages, Source
+from zaro.ending import LastingPool
 from zaro.references.files import FileTable
 from zaro.references.parquet_set import ParquetSet, Piece
 from zaro.references.table import ABSENT, INLINE, EmptyTable, Ids, Located, OneByOne, Reference
@@ -97,14 +97,10 @@ class ParquetTable(OneByOne):
         if len(tasks) < 2:
             yield from ((task, load(task)) for task in tasks)
             return
-        with ThreadPoolExecutor(min(LOADERS, len(tasks))) as pool:
+        with LastingPool(min(LOADERS, len(tasks))) as pool:
             for begin in range(0, len(tasks), LOADERS):  # so that no more than these wait in memory
                 part = tasks[begin : begin + LOADERS]
-                try:
-                    loaded = list(pool.map(load, part))
-                except RuntimeError:  # while the interpreter shuts down there are no helpers
-                    loaded = list(map(load, part))
-                yield from zip(part, loaded, strict=True)
+                yield from zip(part, pool.map(load, part), strict=True)
 
     def _load(self, record: int, first: int, last: int) -> list[Piece]:
         size = self.shared.record_size

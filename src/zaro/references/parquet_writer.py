@@ -12,12 +12,13 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro.ending import LastingPool
 from zaro.errors import ReferenceSetError, StoreError, ZaroError
 from zaro.references.aside import aside_of, hold, sweep
 from zaro.references.columns import blocks, contents_of, name_of, target_folder, used_files
@@ -155,7 +156,7 @@ def _write_partitions(
 ) -> None:
     total = sum(table.nchunks for table in contents.tables.values())
     done = 0
-    with ThreadPoolExecutor(ENCODERS) as pool:
+    with LastingPool(ENCODERS) as pool:
         waiting: list[tuple[str, int, Future[memoryview]]] = []
 
         def finish(most: int) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from zaro import config
+from zaro import config, ending
 from zaro.errors import StoreError
 from zaro.stores import filesystems, loop
 from zaro.stores.base import Bytes, Place
@@ -147,6 +147,7 @@ class Fetch:
     def take(self) -> Arrived | None:
         """Wait for the next request that is done; None when there are no more."""
         found = self._arrived.get()
+        ending.hold()
         if found is None:
             self._arrived.put(None)  # for the others that wait
         return found

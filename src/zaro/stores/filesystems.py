@@ -8,13 +8,13 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from zaro import config
+from zaro.ending import LastingPool
 from zaro.errors import StoreError
 from zaro.stores import answer, archives, http, loop, s3
 from zaro.stores.attempts import Passing, attempts
@@ -47,7 +47,7 @@ _EXTRAS = {"http": "http", "https": "http", "s3": "s3", "s3a": "s3"}
 _lock = threading.Lock()
 _plain: dict[tuple[str, str], Any] = {}
 _chained: OrderedDict[tuple[str, str], tuple[Any, str]] = OrderedDict()
-_executor: ThreadPoolExecutor | None = None
+_executor: LastingPool | None = None
 
 
 def _forget() -> None:
@@ -369,8 +369,8 @@ async def in_thread(work: Callable[..., T], *arguments: Any) -> T:
     return await asyncio.get_running_loop().run_in_executor(_threads(), work, *arguments)
 
 
-def _threads() -> ThreadPoolExecutor:
+def _threads() -> LastingPool:
     global _executor  # noqa: PLW0603 - one pool for the process
     if _executor is None:
-        _executor = ThreadPoolExecutor(_BLOCKING_THREADS, thread_name_prefix="zaro-blocking")
+        _executor = LastingPool(_BLOCKING_THREADS, thread_name_prefix="zaro-blocking")
     return _executor

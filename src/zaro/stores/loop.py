@@ -9,7 +9,10 @@ import selectors
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future
 from typing import Any, TypeVar
+
+from zaro import ending
 
 __all__ = ["at_close", "get_loop", "run", "start"]
 
@@ -22,25 +25,38 @@ _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 _selector: selectors.BaseSelector | None = None
 _thread: threading.Thread | None = None
+_stopped = False
 _closers: list[Callable[[], Awaitable[None]]] = []
 _forgotten: list[object] = []
 
 
 def get_loop() -> asyncio.AbstractEventLoop:
-    """The loop of this process, started when it is first needed."""
+    """The loop of this process, started when it is first needed.
+
+    Raises
+    ------
+    RuntimeError
+        It has been stopped.
+    """
     global _loop, _selector, _thread  # noqa: PLW0603 - one loop for the process
     with _lock:
         if _loop is None:
             _selector = selectors.DefaultSelector()
             _loop = asyncio.SelectorEventLoop(_selector)
+            _loop.set_default_executor(ending.LastingPool(thread_name_prefix="zaro-names"))  # of hosts
             _thread = threading.Thread(target=_loop.run_forever, name="zaro-io", daemon=True)
             _thread.start()
-        return _loop
+    if _stopped:
+        ending.hold()
+        raise RuntimeError(
+            "the interpreter ends: connections are closed, and nothing can be fetched any more"
+        )
+    return _loop
 
 
 def start(work: Coroutine[Any, Any, T]) -> Callable[[], bool]:
     """Let a coroutine run in the loop; returns what cancels it."""
-    return asyncio.run_coroutine_threadsafe(work, get_loop()).cancel
+    return _submit(work).cancel
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -48,11 +64,21 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     if threading.current_thread() is _thread:
         work.close()
         raise RuntimeError("a blocking read was asked for inside of zaro's own event loop")
-    future = asyncio.run_coroutine_threadsafe(work, get_loop())
+    future = _submit(work)
     try:
         return future.result()
     except BaseException:
         future.cancel()
+        raise
+    finally:
+        ending.hold()  # what comes now may come from closing the connections
+
+
+def _submit(work: Coroutine[Any, Any, T]) -> Future[T]:
+    try:
+        return asyncio.run_coroutine_threadsafe(work, get_loop())
+    except RuntimeError:
+        work.close()
         raise
 
 
@@ -69,10 +95,12 @@ async def _close_all() -> None:
 
 
 def _stop() -> None:
+    global _stopped  # noqa: PLW0603 - one loop for the process
     if _loop is None or _thread is None:
         return
     with contextlib.suppress(Exception):
         asyncio.run_coroutine_threadsafe(_close_all(), _loop).result(_CLOSING)
+    _stopped = True
     _loop.call_soon_threadsafe(_loop.stop)
     _thread.join(_CLOSING)
 
