@@ -66,9 +66,108 @@ def test_grids_of_every_kind_are_read(tmp_path, sample):
     np.testing.assert_array_equal(values[0][...].reshape(-1), decoded(data))
 
 
-def test_the_same_field_twice_and_broken_messages_are_errors(tmp_path):
+def accumulated(start, end):
+    keys = {"productDefinitionTemplateNumber": 8, "typeOfStatisticalProcessing": 1, "shortName": "tp"}
+    return message(values=RNG.gamma(1, 3, N), **keys, stepRange=f"{start}-{end}")
+
+
+def layer(top, bottom, kind=103, scale=0, **keys):
+    for name, value in (("First", top), ("Second", bottom)):
+        keys[f"typeOf{name}FixedSurface"] = kind
+        keys[f"scaleFactorOf{name}FixedSurface"] = scale
+        keys[f"scaledValueOf{name}FixedSurface"] = value
+    return message(values=RNG.normal(5, 1, N), **keys)
+
+
+def percentile(value):
+    return message(values=RNG.normal(5, 1, N), productDefinitionTemplateNumber=6, percentileValue=value)
+
+
+def probability(lower):
+    keys = {"productDefinitionTemplateNumber": 5, "probabilityType": 3}
+    limit = {"scaleFactorOfLowerLimit": 2, "scaledValueOfLowerLimit": lower}
+    return message(values=RNG.uniform(0, 1, N), **keys, **limit)
+
+
+@pytest.mark.parametrize(
+    ("make", "places", "names"),
+    [
+        pytest.param(
+            accumulated,
+            [(0, 3), (0, 6), (6, 9), (0, 9), (6, 12), (0, 12), (12, 15), (0, 15)],
+            {
+                "tp": [(0, 3), (0, 6), (0, 9), (0, 12), (0, 15)],
+                "tp_3h": [(6, 9), (12, 15)],
+                "tp_6h": [(6, 12)],
+            },
+            id="intervals",
+        ),
+        pytest.param(accumulated, [(0, 3), (3, 6)], {"tp": [(0, 3), (3, 6)]}, id="intervals of their own"),
+        pytest.param(
+            layer, [(0, 1000), (0, 6000)], {"t_to1000": [(0, 1000)], "t_to6000": [(0, 6000)]}, id="layers"
+        ),
+        pytest.param(
+            lambda top, bottom: layer(top, bottom, 106, 1),
+            [(1, 4), (4, 10), (1, 7)],
+            {"t_to0.4": [(1, 4)], "t_to1": [(4, 10)], "t_to0.7": [(1, 7)]},
+            id="layers of centimetres",
+        ),
+        pytest.param(
+            lambda top, bottom: layer(top, bottom, 106, 1),
+            [(0, 1), (1, 4), (4, 10)],
+            {"t": [(0, 1), (1, 4), (4, 10)]},
+            id="layers one below the other",
+        ),
+        pytest.param(
+            percentile,
+            [(10,), (90,)],
+            {"t_percentile10": [(10,)], "t_percentile90": [(90,)]},
+            id="percentiles",
+        ),
+        pytest.param(
+            probability,
+            [(27315,), (28000,)],
+            {"t_lower273.15": [(27315,)], "t_lower280": [(28000,)]},
+            id="probabilities",
+        ),
+    ],
+)
+def test_fields_of_one_place_are_told_apart(tmp_path, make, places, names):
+    found = {place: make(*place) for place in places}
+    (tmp_path / "f.grib2").write_bytes(b"".join(found.values()) + found[places[1]])
+    root = zaro.open(scan(tmp_path / "f.grib2"))
+    assert {name for name, node in root.items() if "GRIB_gridType" in node.attrs} == set(names)
+    for name, its in names.items():
+        expected = [decoded(found[place]) for place in its]
+        np.testing.assert_array_equal(root[name][...].reshape(len(its), N), expected, err_msg=name)
+
+
+def test_times_have_seconds(tmp_path):
+    found = [message(values=RNG.normal(5, 1, N), second=second) for second in (30, 0)]
+    (tmp_path / "f.grib2").write_bytes(b"".join(found))
+    with xr.open_dataset(scan(tmp_path / "f.grib2"), engine="zaro") as ds:
+        assert (ds["time"] - ds["time"][0]).values.tolist() == [0, 30 * 10**9]
+        np.testing.assert_array_equal(ds["t"].values.reshape(2, N), [decoded(data) for data in found[::-1]])
+
+
+def test_messages_of_edition_1_that_are_longer_than_it_can_say(tmp_path):
+    found = []
+    for rows in (2000, 4001):  # below 2^24 bytes, and above
+        values = RNG.normal(280, 10, 3000 * rows)
+        found.append(message("regular_ll_sfc_grib1", values=values, Ni=3000, Nj=rows, bitsPerValue=16))
+    (tmp_path / "f.grib").write_bytes(b"".join(found))
+    assert len(found[0]) < 1 << 24 < len(found[1])
+    arrays = [node for _, group in zaro.open(scan(tmp_path / "f.grib")).items() for node in group.values()]
+    for data, array in zip(found, [node for node in arrays if "GRIB_gridType" in node.attrs], strict=True):
+        np.testing.assert_array_equal(array[...].reshape(-1), decoded(data))
+    (tmp_path / "cut.grib").write_bytes(found[1][:100])
+    with pytest.raises(ScanError, match="does not end with 7777"):
+        scan(tmp_path / "cut.grib")
+
+
+def test_fields_of_one_place_that_differ_and_broken_messages_are_errors(tmp_path):
     data = message()
-    (tmp_path / "twice.grib2").write_bytes(data + data)
+    (tmp_path / "twice.grib2").write_bytes(data + message(values=np.ones(N)))
     with pytest.raises(ScanError, match="two fields of the same place"):
         scan(tmp_path / "twice.grib2")
     (tmp_path / "cut.grib2").write_bytes(data[:-10])

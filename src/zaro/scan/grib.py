@@ -19,6 +19,23 @@ __all__ = ["scan_grib"]
 
 _ATTRIBUTES = ("paramId", "shortName", "name", "units", "typeOfLevel", "stepType", "gridType", "cfName")
 _EPOCH = "seconds since 1970-01-01"
+_NO_SECOND = 255
+_MARKS = {
+    "bottomLevel": "to",
+    "percentileValue": "percentile",
+    "probabilityType": "probability",
+    "lowerLimit": "lower",
+    "upperLimit": "upper",
+    "derivedForecast": "derived",
+    "dataType": "",
+    "constituentType": "constituent",
+    "firstSize": "size",
+    "firstWavelength": "wavelength",
+    "directionNumber": "direction",
+    "frequencyNumber": "frequency",
+    "paramId": "param",
+}
+"""What else tells fields apart that have one place: key, and what stands before its value in a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +47,7 @@ class _Field:
     step_type: str
     grid: str
     at: tuple[int, float, int, float]  # time (s), step (h), member, level
+    marks: tuple[str, ...]  # length of the interval, and _MARKS
     attrs: dict[str, Any] = field(hash=False)
     offset: int
     length: int
@@ -43,7 +61,6 @@ class _Grid:
     shape: tuple[int, ...]
     latitude: NDArray[np.float64]
     longitude: NDArray[np.float64]
-    attrs: dict[str, Any]
 
     @property
     def separable(self) -> bool:
@@ -65,12 +82,13 @@ def scan_grib(source: Source, builder: SetBuilder) -> None:
     """Add every field of a GRIB file.
 
     Names and coordinates are those of cfgrib. A variable that occurs on several types of level or steps
-    has them in its name; where there are several grids, each is a group.
+    has them in its name, and so has one whose fields differ in nothing but their interval, lower level,
+    percentile or the like; where there are several grids, each is a group. A field that comes twice is one.
 
     Raises
     ------
     ScanError
-        A message is broken, or two fields have the same place.
+        A message is broken, or two fields have the same place, and nothing known tells them apart.
     """
     grids: dict[str, _Grid] = {}
     try:
@@ -129,12 +147,14 @@ def _describe(made: Any, grids: dict[str, _Grid], offset: int, length: int, numb
         _get(made, "shortName", "unknown"),
         f"parameter_{number_of_key}",
     ]
+    start, end = _steps(made)
     return _Field(
         next(str(name) for name in names if name not in ("unknown", "~")),
         str(_get(made, "typeOfLevel", "unknown")),
         str(_get(made, "stepType", "instant")),
         key,
-        (_time(made), _step(made), int(_get(made, "number", 0)), float(_get(made, "level", 0, float))),
+        (_time(made), end, int(_get(made, "number", 0)), float(_get(made, "level", 0, float))),
+        (_interval(start, end), *(_mark(made, key) for key in _MARKS)),
         attrs,
         offset,
         length,
@@ -144,19 +164,36 @@ def _describe(made: Any, grids: dict[str, _Grid], offset: int, length: int, numb
 
 def _time(made: Any) -> int:
     date, time = int(_get(made, "dataDate", 19700101)), int(_get(made, "dataTime", 0))
+    second = int(_get(made, "second", 0))
     text = f"{date // 10000:04}-{date // 100 % 100:02}-{date % 100:02}T{time // 100:02}:{time % 100:02}"
-    return int(np.datetime64(text, "s").astype("i8"))
+    return int(np.datetime64(text, "s").astype("i8")) + (0 if second == _NO_SECOND else second)
 
 
-def _step(made: Any) -> float:
-    """Hours from the start of the forecast to the end of the step."""
+def _steps(made: Any) -> tuple[float, float]:
+    """Hours from the start of the forecast to the start and to the end of the step."""
     import eccodes
 
     try:
         eccodes.codes_set(made, "stepUnits", "s")
-        return float(eccodes.codes_get(made, "endStep", int)) / 3600
+        start, end = (eccodes.codes_get(made, key, int) / 3600 for key in ("startStep", "endStep"))
     except eccodes.CodesInternalError:
-        return float(_get(made, "endStep", 0, int))
+        start, end = (float(_get(made, key, 0, int)) for key in ("startStep", "endStep"))
+    return start, end
+
+
+def _interval(start: float, end: float) -> str:
+    """Length of the interval that a field is of; nothing for an instant, or since the forecast started."""
+    hours = end - start
+    if start == 0 or hours == 0:
+        return ""
+    return f"{hours:g}h" if hours.is_integer() else f"{hours * 60:g}min"
+
+
+def _mark(made: Any, key: str) -> str:
+    value = _get(made, key, "")
+    if not isinstance(value, str):
+        value = f"{_get(made, key, 0, float):.10g}"  # some numbers with a fraction pass for integers
+    return f"{_MARKS[key]}{value}"
 
 
 def _grid(made: Any) -> _Grid:
@@ -174,7 +211,7 @@ def _grid(made: Any) -> _Grid:
     if rows * columns == n and rows > 0:
         consecutive = int(_get(made, "jPointsAreConsecutive", 0))
         shape = (columns, rows) if consecutive else (rows, columns)
-    return _Grid(shape, lat, lon, {})
+    return _Grid(shape, lat, lon)
 
 
 @dataclass(slots=True)
@@ -195,9 +232,11 @@ class _Hypercubes:
             by_kind.setdefault((one.name, one.level_type, one.step_type), []).append(one)
         axes: dict[str, dict[tuple[float, ...], str]] = {}
         for kind, fields in by_kind.items():
-            path = join_path(self.group, self._name(kind, list(by_kind)))
-            if not self.builder.settings.skips(path):
-                self._array(path, kind, fields, axes)
+            name = self._name(kind, list(by_kind))
+            for mark, some in _told_apart(fields):
+                path = join_path(self.group, name + mark)
+                if not self.builder.settings.skips(path):
+                    self._array(path, kind, some, axes)
 
     def _name(self, kind: tuple[str, str, str], kinds: list[tuple[str, str, str]]) -> str:
         name, level, step = kind
@@ -223,11 +262,14 @@ class _Hypercubes:
         for one in fields:
             index = tuple(places[k][one.at[k]] for k in long)
             chunk = int(np.ravel_multi_index(index, shape)) if shape else 0
-            if chunk in where:
-                reason = f"has two fields of the same place, at bytes {where[chunk].offset} and {one.offset}"
+            twin = where.setdefault(chunk, one)
+            if twin is not one and self._stored(twin) != self._stored(one):
+                reason = f"has two fields of the same place, at bytes {twin.offset} and {one.offset}"
                 raise ScanError(self.source.url, path, reason)
-            where[chunk] = one
         self._write(path, shape, tuple(dims), scalars, where)
+
+    def _stored(self, one: _Field) -> bytes:
+        return fields_of(self.source.read(one.offset, one.length))[one.number]
 
     def _write(
         self,
@@ -298,6 +340,27 @@ class _Hypercubes:
         draft = Draft(values.shape, values.shape, values.dtype, dims, None, filters, attrs)
         draft.rows = Chunks.bytes_of({0: draft.encode(values)})
         self.builder.add_array(path, draft)
+
+
+def _told_apart(fields: list[_Field]) -> Iterator[tuple[str, list[_Field]]]:
+    """Fields of one kind by what their names need, so that no two that differ in a mark have one place."""
+    places: dict[tuple[float, ...], list[_Field]] = {}
+    for one in fields:
+        places.setdefault(one.at, []).append(one)
+    shared = [same for same in places.values() if len(same) > 1]
+    telling = (
+        k for k in range(1 + len(_MARKS)) if any(len({one.marks[k] for one in same}) > 1 for same in shared)
+    )
+    k = next(telling, None)
+    if k is None:
+        yield "", fields
+        return
+    by_mark: dict[str, list[_Field]] = {}
+    for one in fields:
+        by_mark.setdefault(one.marks[k], []).append(one)
+    for mark, some in by_mark.items():
+        for more, few in _told_apart(some):
+            yield f"_{mark}{more}" if mark else more, few
 
 
 def _typed(

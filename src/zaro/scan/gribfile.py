@@ -44,13 +44,35 @@ def messages(read: Any, size: int) -> Iterator[tuple[int, int]]:
         head = read(at, min(16, size - at))
         if len(head) < 16:
             raise BrokenMessageError(f"byte {at}: the file ends within the start of a message")
-        length = int.from_bytes(head[8:16] if head[7] == 2 else head[4:7], "big")
         if head[7] not in (1, 2):
             raise BrokenMessageError(f"byte {at}: edition {head[7]} of GRIB, 1 and 2 are known")
+        length = int.from_bytes(head[8:16], "big") if head[7] == 2 else _length_1(read, at, size)
         if length < 20 or length > size - at or read(at + length - 4, 4) != _END:
             raise BrokenMessageError(f"byte {at}: a message of {length} bytes does not end with 7777 there")
         yield at, length
         at += length
+
+
+def _length_1(read: Any, at: int, size: int) -> int:
+    """Length of a message of edition 1 at a byte.
+
+    It is written in 24 bits. Of longer messages that is a number of 120 bytes, the highest bit is set, and
+    where the length of section 4 should be stands by how much less than that there is (ECMWF's way).
+    """
+
+    def number(where: int) -> int:
+        return int.from_bytes(read(where, 3), "big") if where <= size - 3 else size
+
+    written = number(at + 4)
+    if written < 1 << 23:
+        return written
+    section = at + 8
+    present = read(section + 7, 1)[0] if section < size - 7 else 0
+    section += number(section)
+    for bit in (0x80, 0x40):  # sections 2 and 3
+        section += number(section) if present & bit else 0
+    less = number(section)
+    return (written - (1 << 23)) * 120 - less + 4 if less < 120 else written
 
 
 def fields_of(message: bytes) -> list[bytes]:
