@@ -7,7 +7,7 @@ Before Python 3.14 daemon threads are cut off wherever they next wait for the GI
 * to be cut off in a destructor in C++ aborts the process, and those of pyarrow's readers wait for the GIL
   (apache/arrow#45017): `undisturbed`;
 * to write an error when the main thread closes stderr aborts it too, and the connections that they read from
-  are closed: `hold`.
+  are closed: `halt`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-__all__ = ["LastingPool", "hold", "undisturbed"]
+__all__ = ["LastingPool", "halt", "undisturbed"]
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -83,8 +83,8 @@ weakref.finalize(_gate, _gate.close)
 atexit.register(_gate.close)
 
 
-def hold() -> None:
-    """Keep a daemon thread, once the interpreter ends, until it is cut off; let all others go on.
+def halt() -> None:
+    """Keep a daemon thread where it is, once the interpreter ends, until it is cut off; let all others go on.
 
     Raises
     ------
@@ -104,12 +104,12 @@ def undisturbed(work: Callable[[], _T]) -> _T:
     Raises
     ------
     RuntimeError
-        As from `hold`.
+        As from `halt`.
     """
     if not threading.current_thread().daemon:
         return work()
     if not _gate.enter():
-        hold()
+        halt()
     try:
         return work()
     finally:

@@ -147,7 +147,7 @@ class Fetch:
     def take(self) -> Arrived | None:
         """Wait for the next request that is done; None when there are no more."""
         found = self._arrived.get()
-        ending.hold()
+        ending.halt()
         if found is None:
             self._arrived.put(None)  # for the others that wait
         return found

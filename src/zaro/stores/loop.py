@@ -47,7 +47,7 @@ def get_loop() -> asyncio.AbstractEventLoop:
             _thread = threading.Thread(target=_loop.run_forever, name="zaro-io", daemon=True)
             _thread.start()
     if _stopped:
-        ending.hold()
+        ending.halt()
         raise RuntimeError(
             "the interpreter ends: connections are closed, and nothing can be fetched any more"
         )
@@ -71,7 +71,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         future.cancel()
         raise
     finally:
-        ending.hold()  # what comes now may come from closing the connections
+        ending.halt()  # what comes now may come from closing the connections
 
 
 def _submit(work: Coroutine[Any, Any, T]) -> Future[T]:
