@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from zaro.codecs.registry import providers
+from zaro.codecs.registry import providers, version_of
 
 __all__ = ["show_versions", "versions"]
 
@@ -35,16 +34,9 @@ def versions() -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}, {sys.byteorder} endian",
-        "packages": {name: _version(name) for name in _PACKAGES},
+        "packages": {name: version_of(name) for name in _PACKAGES},
         "decoders": providers(),
     }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def show_versions() -> None:

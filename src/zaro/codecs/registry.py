@@ -14,7 +14,7 @@ from zaro._core import codec as kernel
 from zaro.codecs.foreign import PACKAGES
 from zaro.codecs.parts import Part
 
-__all__ = ["providers", "served"]
+__all__ = ["providers", "served", "version_of"]
 
 # Codecs and the kernel's step that decodes them, where there is one.
 _STEPS = {
@@ -82,12 +82,18 @@ def _kernel(step: str) -> str | None:
 def _package(package: str) -> str:
     if package == "python":
         return "Python's standard library"
+    version = version_of(package)
+    return f"{package} {version}" if version else f"not available: pip install {package}"
+
+
+def version_of(package: str) -> str | None:
+    """Version of an installed package; None where it is missing."""
     from importlib.metadata import PackageNotFoundError, version  # 10 ms that a read does not need
 
     try:
-        return f"{package} {version(package)}"
+        return version(package)
     except PackageNotFoundError:
-        return f"not available: pip install {package}"
+        return None
 
 
 @cache

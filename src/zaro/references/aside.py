@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import secrets
 import shutil
 import time
 from contextlib import suppress
@@ -19,7 +18,7 @@ FRESH = 60.0
 def aside_of(target: str, ending: str) -> str:
     """Name a file or folder beside a target: hidden, and used by nobody else."""
     folder, name = os.path.split(target)
-    return os.path.join(folder, f".{name}.{secrets.token_hex(6)}.{ending}")
+    return os.path.join(folder, f".{name}.{os.urandom(6).hex()}.{ending}")
 
 
 def hold(handle: int) -> None:

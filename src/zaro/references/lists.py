@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
-import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +51,7 @@ def load(raw: bytes | bytearray | memoryview) -> Any:
     Raises ValueError for what is not JSON.
     """
     text = memoryview(raw).cast("B")
-    mark, done = secrets.token_hex(16), 0
+    mark, done = os.urandom(16).hex(), 0
     pieces: list[bytes | memoryview] = []
     found: dict[str, Ints | Flags | memoryview] = {}
     for begin, end, count, rank, flags in intlist.cuts(text, LONG):
