@@ -27,7 +27,7 @@ LEVELS = (  # from the top; `zaro` is the package's own face, with the public na
     ("references",),
     ("codecs", "metadata", "stores"),
     ("_core",),
-    ("collector", "config", "callers", "ending", "openings", "options"),
+    ("collector", "config", "callers", "ending", "openings", "options", "warned"),
     ("errors",),
     ("shown",),
 )

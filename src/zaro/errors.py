@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zaro.shown import shown
+from zaro.shown import shown, spelled_fact
 
 __all__ = [
     "ChangedError",
@@ -315,7 +315,9 @@ class ChangedError(StoreError):
     """
 
     def __init__(self, url: str, what: str, recorded: object, found: object) -> None:
-        super().__init__(url, f"has changed since it was scanned: its {what} was {recorded!r}, is {found!r}")
+        was, now = (spelled_fact(what, value) for value in (recorded, found))
+        hint = "scan it again, or open the set with changed='ignore'"
+        super().__init__(url, f"has changed since it was scanned: its {what} was {was}, is {now}; {hint}")
         self.what, self.recorded, self.found = what, recorded, found
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["shown"]
+import numpy as np
+
+__all__ = ["shown", "spelled_fact"]
 
 
 def shown(text: str) -> str:
@@ -12,3 +14,10 @@ def shown(text: str) -> str:
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text
     )
+
+
+def spelled_fact(what: str, value: object) -> str:
+    """What a file is like, as a message spells it: times of change are dates."""
+    if what == "mtime" and isinstance(value, int):
+        return f"{np.datetime64(value, 'ns')} UTC"
+    return repr(value)

@@ -12,8 +12,6 @@ import functools
 import importlib.util
 import json
 import os
-import sys
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal
@@ -30,6 +28,7 @@ from zaro.callers import translated
 from zaro.errors import DimensionNamesError, MetadataError
 from zaro.hierarchy import Array, Group, open_node
 from zaro.metadata import Codec
+from zaro.warned import warn
 
 __all__ = [
     "ZaroBackendArray",
@@ -452,16 +451,7 @@ def _check_consolidated(node: Array | Group, asked: bool | str | None) -> None:
         return
     if asked:
         raise MetadataError("the store", "", "has no consolidated metadata, which consolidated=True demands")
-    warnings.warn(_NOT_CONSOLIDATED, RuntimeWarning, stacklevel=_callers_level())
-
-
-def _callers_level() -> int:
-    """How far up the first frame is that is neither xarray's nor ours."""
-    inside = tuple(os.path.dirname(each) + os.sep for each in (xarray.__file__, __file__))
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
-        level, frame = level + 1, frame.f_back
-    return level
+    warn(RuntimeWarning(_NOT_CONSOLIDATED))
 
 
 def open_group(node: Array | Group, decoding: Mapping[str, Any], *, prefer_shards: bool = False) -> Dataset:

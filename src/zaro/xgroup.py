@@ -253,9 +253,12 @@ def _open(target: Any, group: str | None, given: dict[str, Any], cross: dict[str
     path = f"{above}/{(group or '').strip('/')}".strip("/")
     stores = Stores(open_other, variable, options.get("allow_targets"))
     with _main_store(_label(target)):
-        found = stores.start(_root(target, path, options), target, _label(target)).node(path)
+        index = stores.start(_root(target, path, options), target, _label(target))
+        found, above_it = index.node(path), index.node(path.rpartition("/")[0])
     if found is None:
-        raise XGroupReferenceError(f"/{path}", "", f"there is no such group in {_label(target)}")
+        names = sorted(above_it.group.names())[:8] if isinstance(above_it, GroupNode) else ()
+        known = f"; there are {', '.join(map(repr, names))}" if names else ""
+        raise XGroupReferenceError(f"/{path}", "", f"there is no such group in {_label(target)}{known}")
     if not isinstance(found, GroupNode):
         raise XGroupReferenceError(f"/{path}", "", "is an array; xarray opens groups, zaro.open opens arrays")
     return found

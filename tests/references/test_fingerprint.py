@@ -52,10 +52,12 @@ def test_a_change_is_told_by_file_and_both_values(year, tmp_path, name):
     with xr.open_dataset(target, engine="zaro") as ds:
         assert ds.sizes["time"] == 18
     before = touch(year[1])
+    was, is_ = (f"{np.datetime64(time, 'ns')} UTC" for time in (before, before + 10**9))
     with pytest.raises(
-        ChangedError, match=rf"day_1.nc: has changed .* its mtime was {before}, is {before + 10**9}"
-    ):
+        ChangedError, match=rf"day_1.nc: has changed .* its mtime was {was}, is {is_}; scan"
+    ) as caught:
         zaro.open(target)
+    assert (caught.value.recorded, caught.value.found) == (before, before + 10**9)
     size = year[1].stat().st_size
     with open(year[1], "ab") as file:
         file.write(b"x")

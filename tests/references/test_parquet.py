@@ -535,7 +535,7 @@ HEADERS = [
     (b"{", "is no JSON"),
     (b"[" * 100_000, "is no JSON"),
     (b"[]", "expected an object"),
-    (b'{"metadata": {}}', "record_size: is None"),
+    (b'{"metadata": {}}', "record_size: there is no Parquet reference set here"),
     (b'{"metadata": {}, "record_size": 0}', "record_size: is 0"),
     (b'{"metadata": {}, "record_size": true}', "record_size: is True"),
     (b'{"metadata": {}, "record_size": "10"}', "record_size: is '10'"),

@@ -86,7 +86,7 @@ ABSENT, INLINE, OBJECT, WHOLE = ZARO_SCAN_ABSENT, ZARO_SCAN_INLINE, ZARO_SCAN_OB
 FAULT = (
     "it is fine",
     "the document ends too early",
-    "no JSON object begins here",
+    "no JSON object begins here (of a file of data, zaro.scan makes a reference set)",
     "a character that JSON does not allow here",
     "a control character inside a string",
     "an escape that JSON does not know",

@@ -79,9 +79,9 @@ def json_object(words: str) -> dict[str, Any]:
     return value
 
 
-def reads_target(parser: Parser) -> None:
+def reads_target(parser: Parser, what: str = "a Zarr store or a reference set") -> None:
     """Give a command the target that it reads, and the options to reach it."""
-    parser.add_argument("target", help="path or URL of a Zarr store or a reference set")
+    parser.add_argument("target", help=f"path or URL of {what}")
     how = parser.add_argument_group("how to reach it")
     how.add_argument(
         "--storage-options", type=json_object, metavar="JSON", help="fsspec's options for the target"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from itertools import count
 
@@ -39,7 +40,7 @@ def _scan_arguments(parser: Parser) -> None:
         "--skip", action="append", default=[], metavar="NAME", help="leave out a variable or group"
     )
     parser.add_argument(
-        "--inline", type=int, default=500, metavar="BYTES", help="hold smaller chunks in the set (500)"
+        "--inline", type=_natural, default=500, metavar="BYTES", help="hold smaller chunks in the set (500)"
     )
     parser.add_argument("--relative", action="store_true", help="name local files relative to the output")
     parser.add_argument(
@@ -47,7 +48,7 @@ def _scan_arguments(parser: Parser) -> None:
         action="store_true",
         help="write down what the files are like, to tell if they change",
     )
-    parser.add_argument("--jobs", type=int, metavar="N", help="processes (one for each core)")
+    parser.add_argument("--jobs", type=_positive, metavar="N", help="processes (one for each core)")
     parser.add_argument("--dask", metavar="ADDRESS", help="scheduler of a dask cluster that scans instead")
     parser.add_argument("--allow-failures", action="store_true", help="write what could be scanned")
     parser.add_argument(
@@ -55,10 +56,28 @@ def _scan_arguments(parser: Parser) -> None:
     )
 
 
+def _natural(words: str) -> int:
+    """Read a whole number."""
+    if not words.isdecimal():
+        raise argparse.ArgumentTypeError(f"{words!r} is no whole number")
+    return int(words)
+
+
+def _positive(words: str) -> int:
+    """Read a whole number above 0."""
+    if _natural(words) == 0:
+        raise argparse.ArgumentTypeError("0 are too few")
+    return int(words)
+
+
 def _coordinate(words: str) -> tuple[str, str]:
     name, equals, how = words.partition("=")
     if not (name and equals and how):
         raise argparse.ArgumentTypeError(f"{words!r} is not DIM=HOW")
+    try:
+        re.compile(how)
+    except re.error as err:
+        raise argparse.ArgumentTypeError(f"{words!r}: {err}") from None
     return name, how
 
 

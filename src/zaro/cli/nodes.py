@@ -15,6 +15,7 @@ from zaro.cli.arguments import (
     Command,
     Options,
     Parser,
+    UsageError,
     as_json,
     library_options,
     parse_selection,
@@ -80,6 +81,10 @@ def _read(options: Options) -> None:
 
 def _save(file: Path, block: np.ndarray[Any, Any]) -> None:
     """Write beside the file and rename: a reader never sees half of it."""
+    if block.dtype.hasobject:
+        raise UsageError("values of no fixed size are not written as .npy; --json prints them")
+    if not file.parent.is_dir():
+        raise UsageError(f"{file}: there is no such folder")
     aside = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         with aside.open("wb") as handle:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import zaro
 from zaro.cli import making, nodes, sets, trying
@@ -42,12 +44,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         A command line that makes no sense ends the process with 2, as argparse does.
     """
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
     if options.run is None:
         parser.print_help()
         return 0
     try:
-        code = options.run(options) or 0
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            code = options.run(options) or 0
         sys.stdout.flush()  # here, where it may fail: at exit Python would tell of it
         return code
     except KeyboardInterrupt:
@@ -60,6 +64,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"zaro: {_one_line(error)}", file=sys.stderr)
         return 1
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """Join `--select` and its selection, which argparse takes for an option if it begins with a minus."""
+    found = list(arguments)
+    if "--select" in found[:-1]:
+        at = found.index("--select")
+        found[at : at + 2] = [f"--select={found[at + 1]}"]
+    return found
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"zaro: {shown(' '.join(str(message).split()))}", file=sys.stderr)
 
 
 def _one_line(error: Exception) -> str:

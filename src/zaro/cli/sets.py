@@ -11,13 +11,14 @@ from typing import Any
 import zaro
 from zaro.cli.arguments import Command, Options, Parser, as_json, json_object, library_options, reads_target
 from zaro.cli.progress import progress_bar
+from zaro.report import count_of
 from zaro.shown import shown
 
 __all__ = ["COMMANDS"]
 
 
 def _convert_arguments(parser: Parser) -> None:
-    reads_target(parser)
+    reads_target(parser, "a reference set")
     parser.add_argument(
         "output",
         help="refs.json, refs.json.gz, refs.json.zst or refs.parquet",
@@ -45,7 +46,7 @@ def _convert(options: Options) -> None:
     with progress_bar("writing", "chunks") as progress:
         given = {name: value for name, value in how.items() if value is not None}
         refs.save(options.output, options.format, progress=progress, **given)
-    print(f"{options.output}: {len(refs.arrays)} arrays, {_nbytes_of(options.output)}")
+    print(f"{options.output}: {count_of(len(refs.arrays), 'array')}, {_nbytes_of(options.output)}")
 
 
 def _nbytes_of(written: str) -> str:
@@ -56,7 +57,7 @@ def _nbytes_of(written: str) -> str:
 
 
 def _stats_arguments(parser: Parser) -> None:
-    reads_target(parser)
+    reads_target(parser, "a reference set")
     as_json(parser)
 
 
@@ -90,7 +91,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _explain_arguments(parser: Parser) -> None:
-    reads_target(parser)
+    reads_target(parser, "a reference set")
     parser.add_argument("keys", nargs="+", metavar="KEY", help="as the set spells it: sst/0.5.3")
 
 
@@ -102,7 +103,7 @@ def _explain(options: Options) -> int:
 
 
 def _verify_arguments(parser: Parser) -> None:
-    reads_target(parser)
+    reads_target(parser, "a reference set")
     parser.add_argument("--read", action="store_true", help="decode every chunk as well")
     as_json(parser)
 
@@ -117,12 +118,12 @@ def _verify(options: Options) -> int:
     else:
         for finding in found:
             print(shown(str(finding)))
-        print(f"{len(found)} problems in {len(refs.arrays)} arrays")
+        print(f"{count_of(len(found), 'problem')} in {count_of(len(refs.arrays), 'array')}")
     return 1 if found else 0
 
 
 def _plot_arguments(parser: Parser) -> None:
-    reads_target(parser)
+    reads_target(parser, "a reference set")
     parser.add_argument(
         "-o",
         "--output",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from zaro.conventions.base import ConventionHandler, overheard, tell
 from zaro.conventions.nodes import ArrayNode, GroupNode, join
 from zaro.conventions.registry import detected, handlers, principal
 from zaro.errors import XGroupError, XGroupNoPrincipalWarning
+from zaro.warned import warn
 
 if TYPE_CHECKING:
     from xarray import Variable
@@ -134,7 +134,7 @@ def _active(
     main = principal(known, array, group, root)
     if main is None:
         text = f"array {array.where!r} declares no principal convention; it has no further coordinates"
-        warnings.warn(XGroupNoPrincipalWarning(text), stacklevel=2)
+        warn(XGroupNoPrincipalWarning(text))
         return []
     return [main, *(each for each in known if each.tier == "service" and detected(each, array, group, root))]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,6 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from zaro.errors import XGroupError, XGroupNoPrincipalWarning
+from zaro.warned import warn
 
 if TYPE_CHECKING:
     from xarray import Variable
@@ -224,4 +224,4 @@ def tell(error: XGroupError) -> None:
     told = _TOLD.get()
     if told is not None:
         told.append(error)
-    warnings.warn(XGroupNoPrincipalWarning(f"{type(error).__name__}: {error}", error), stacklevel=3)
+    warn(XGroupNoPrincipalWarning(f"{type(error).__name__}: {error}", error))

@@ -355,6 +355,9 @@ class Group(_Node, Mapping[str, "Array | Group"]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
     def __contains__(self, name: object) -> bool:
         path = f"{self._path}/{name}".strip("/")
         return isinstance(name, str) and _metadata_at(self._opened, path) is not None

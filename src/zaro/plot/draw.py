@@ -111,7 +111,7 @@ def map_of(axes: Axes, one: ArrayLook, theme: Theme) -> None:
     """The chunk map: absent, inline, or in which file; a cell of several chunks mixes their colours."""
     cells = one.cells
     title = f"{words(one.path or '/', 40)}   {' x '.join(map(str, one.grid)) or 'scalar'}"
-    title += f"{' = ' if len(one.grid) > 1 else ' '}{count_of(one.chunks, 'chunk')}"
+    title += f"{' = ' if one.grid else ', '}{count_of(one.chunks, 'chunk')}"
     axes.set_title(f"{title}, {count_of(one.files, 'file')}" if one.files else title)
     axes.set_yticks([])
     for spine in axes.spines.values():

@@ -44,7 +44,7 @@ def _describe_file(files: Sequence[str], file_id: int) -> str:
     """The file for a message: every place where it was looked for."""
     places = getattr(files, "places", None)
     url = files[file_id]
-    return url if places is None or os.path.exists(url) else " or ".join(places(file_id))
+    return url if places is None or os.path.exists(url) else " or ".join(dict.fromkeys(places(file_id)))
 
 
 def chunk_error(source: Source, plan: Plan | PointsPlan, task: int, err: Exception) -> ChunkError:
@@ -76,7 +76,7 @@ def kernel_error(
     if status == Status.IO or (status == Status.MISSING and code not in (0, errno.ENOENT)):
         reason = "is no file but a pipe or device" if code == errno.ENODEV else os.strerror(code)
         return ChunkError(reason, **facts)
-    if source.chain.kernel.steps:
+    if source.chain.kernel.steps and status != Status.MISSING:
         reason = f"{source.chain.kernel.steps[step][0]}: {reason}"
     if status not in _CORRUPT:
         return ChunkError(reason, **facts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from zaro.read.remote import read_remote
 from zaro.read.source import Source
 from zaro.references.plain import KeyTable
 from zaro.stores.local import LocalStore
+from zaro.warned import warn
 
 __all__ = ["check_output", "read"]
 
@@ -62,9 +62,7 @@ def read(source: Source, plan: Plan | PointsPlan, out: NDArray[Any] | None = Non
     if target is not out:
         out[...] = target
     if absent and source.missing == "warn":
-        warnings.warn(
-            f"{absent} chunks of {source.node!r} are absent and read as the fill value", stacklevel=3
-        )
+        warn(UserWarning(f"{absent} chunks of {source.node!r} are absent and read as the fill value"))
     return out
 
 

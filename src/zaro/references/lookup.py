@@ -96,9 +96,12 @@ def _spell(reference: Reference) -> str:
 
 def _near(contents: Contents, key: str) -> str:
     path, name = split_key(key)
-    if name in METADATA_NAMES or not contents.arrays_of(key):
+    if key in contents.layouts:
+        path = key
+    elif name in METADATA_NAMES or not contents.arrays_of(key):
         return ""
-    path = contents.arrays_of(key)[0]
+    else:
+        path = contents.arrays_of(key)[0]
     layout = contents.layouts[path]
     grid = " x ".join(map(str, layout.grid)) or "one chunk"
     first = layout.encoding.key((0,) * len(layout.grid))

@@ -30,7 +30,7 @@ from zaro.references.contents import Contents
 from zaro.references.fingerprint import MEMBER
 from zaro.references.layout import ChunkLayout, join_path
 from zaro.references.table import INLINE, WHOLE, Ids, Located, Reference, Table
-from zaro.references.writing import Progress, atomic, compressed, spelled
+from zaro.references.writing import Progress, new_document, spelled
 
 if TYPE_CHECKING:
     from zaro.references.set import References
@@ -263,7 +263,7 @@ def write(
         The document cannot be written.
     """
     address = os.fspath(target)
-    with atomic(address, storage_options) as raw, compressed(raw, address) as file:
+    with new_document(address, storage_options) as file:
         for piece in pieces(refs, compact=compact, folder=target_folder(address), progress=progress):
             file.write(piece)  # a compressor has no writelines
 

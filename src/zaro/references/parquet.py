@@ -31,6 +31,7 @@ __all__ = ["EXTRA", "HEADER", "Folder", "read", "read_folder"]
 HEADER = ".zmetadata"
 EXTRA = MEMBER
 """Member of the header in which zaro keeps what the format has no place for."""
+_NO_SET = "there is no Parquet reference set here (of a Zarr store, zaro.scan makes one)"
 MOST_ROWS = 2**31 - 1
 
 
@@ -62,11 +63,12 @@ def read_folder(
     """
     raw = fetch(HEADER)
     if raw is None:
-        raise ReferenceSetError(document, HEADER, "is missing: there is no Parquet reference set here")
+        raise ReferenceSetError(document, HEADER, f"is missing: {_NO_SET}")
     header = _object(raw, document, HEADER)
     size = header.get("record_size")
     if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MOST_ROWS:
-        raise ReferenceSetError(document, f"{HEADER}, record_size", f"is {size!r}, expected a number of rows")
+        reason = _NO_SET if size is None else f"is {size!r}, expected a number of rows"
+        raise ReferenceSetError(document, f"{HEADER}, record_size", reason)
     extra = header.get(EXTRA)
     extra = extra if isinstance(extra, dict) else {}
     beside = _other(extra, document)

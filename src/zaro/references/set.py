@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 from collections.abc import Hashable, ItemsView, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -63,6 +64,9 @@ def format_of(address: str) -> str:
     if address.endswith("/") or name.endswith((".parq", ".parquet")):
         return "parquet"
     return "parquet" if is_local(address) and os.path.isdir(local_path(address)) else "json"
+
+
+_ENDING = re.compile(r"\.json|\.parq(uet)?/?$", re.IGNORECASE)  # by which `format_of` tells
 
 
 class References(Mapping[str, "Reference"]):
@@ -313,11 +317,17 @@ class References(Mapping[str, "Reference"]):
             The format cannot hold what the set holds.
         StoreError
             The target cannot be written, or is something else than references.
+        ValueError
+            There is no such format or option, or the name says another format.
         """
         name = os.fspath(target)
         chosen = format or format_of(name)
         if chosen not in FORMATS:
             raise ValueError(f"format={format!r}; there are {', '.join(FORMATS)}")
+        if (chosen == "parquet") != (format_of(name) == "parquet") and _ENDING.search(name):
+            raise ValueError(
+                f"format={format!r} does not go with the name {name!r}, by which it will be read"
+            )
         write = import_module(WRITERS[chosen]).write
         unknown = how.keys() - signature(write).parameters.keys()
         if unknown:

@@ -126,7 +126,8 @@ def open_document(
     except StoreError:
         raise
     except (OSError, ValueError, ImportError) as err:
-        raise StoreError(name or "document in memory", f"cannot be opened: {err}") from err
+        reason = getattr(err, "strerror", None) or str(err)
+        raise StoreError(name or "document in memory", f"cannot be opened: {reason}") from err
     with raw:
         start = raw.read(4)
         raw.seek(0)

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 
 from zaro._core import spell
-from zaro.errors import StoreError, ZaroError
+from zaro.errors import StoreError, StoreForbiddenError, ZaroError
 from zaro.references.aside import aside_of, hold, sweep
 from zaro.references.columns import contents_of, name_of, target_folder
 from zaro.references.contents import Contents
@@ -23,15 +23,18 @@ from zaro.references.files import is_local, local_path
 from zaro.references.fingerprint import MEMBER
 from zaro.references.layout import ChunkLayout, join_path
 from zaro.references.lookup import array_keys
+from zaro.references.sources import open_document
 from zaro.references.table import INLINE, Ids, Located, Reference, batches
 
 if TYPE_CHECKING:
     from zaro.references.set import References
 
-__all__ = ["Progress", "atomic", "compressed", "spelled", "write"]
+__all__ = ["Progress", "atomic", "check_replaceable", "new_document", "spelled", "write"]
 
 ROOM = 1 << 20  # bytes of text made at a time
 BATCH = 1 << 16  # chunks located at a time
+_HEAD = 4096
+_DATA = "is a file of data, which is left alone"
 _BINARY = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 Progress = Callable[[int, int], None]
@@ -86,9 +89,37 @@ def _sync_folder(folder: str) -> None:
         os.close(handle)
 
 
+def check_replaceable(target: str, storage_options: Mapping[str, Any] | None = None) -> None:
+    """Refuse to write a document over a file of data, which no text is.
+
+    Raises
+    ------
+    StoreError
+        There is such a file.
+    """
+    if is_local(target) and not os.path.isfile(local_path(target)):
+        return
+    try:
+        with open_document(target, storage_options) as there:
+            start = there.read(_HEAD)
+    except (FileNotFoundError, StoreForbiddenError):  # writing tells whether it is forbidden
+        return
+    except Exception as err:  # each decompressor has errors of its own
+        raise StoreError(target, _DATA) from err
+    if b"\0" in start:
+        raise StoreError(target, _DATA)
+
+
 @contextmanager
-def compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
-    """Compress what is written to a file as its name says: `.gz`, `.zst`, or not at all."""
+def new_document(target: str, storage_options: Mapping[str, Any] | None = None) -> Iterator[IO[bytes]]:
+    """Open a document for writing as `atomic` does, compressed if its name says so: `.gz` or `.zst`."""
+    check_replaceable(target, storage_options)
+    with atomic(target, storage_options) as raw, _compressed(raw, target) as file:
+        yield file
+
+
+@contextmanager
+def _compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     if name.endswith((".gz", ".gzip")):
         with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0) as packed:
             yield cast("IO[bytes]", packed)
@@ -124,7 +155,7 @@ def write(
     Relative files keep their names where these mean the same in the new place, else they are resolved.
     """
     name = os.fspath(target)
-    with atomic(name, storage_options) as raw, compressed(raw, name) as file:
+    with new_document(name, storage_options) as file:
         for text in _document(contents_of(refs), target_folder(name), progress):
             file.write(text)
 

@@ -224,7 +224,7 @@ def ordered(members: list[Member], places: Places, path: str, how: How) -> tuple
             what = "overlap" if _between(next_, ends[k - 1]) else "are not in order"
             reason = (
                 f"begins at {next_}, {members[k - 1].label} ends at {last}: they {what}"
-                f"{'' if what == 'overlap' else '; sort=True puts them in order'}"
+                f"{'' if what == 'overlap' else '; sort=True, or --sort, puts them in order'}"
             )
             raise CombineError(members[k].label, path, reason)
     return members, places

@@ -142,7 +142,8 @@ def _check_units(first: Node, node: Node, label: str, *, decode: bool) -> bool:
         if found == expected:
             continue
         if name == "calendar" or not decode:
-            hint = "; coords={...: 'time'} decodes them" if name == "units" else ""
+            how = f"; coords={{{first.dims[0]!r}: 'time'}}, or --coord {first.dims[0]}=time, decodes them"
+            hint = how if name == "units" and first.dims else ""
             reason = f"{name} is {found!r}, in the first set {expected!r}{hint}"
             raise CombineError(label, first.path, reason)
         return False

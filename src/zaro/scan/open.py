@@ -133,9 +133,8 @@ def _scan_file(found: str | None, source: Source, settings: Settings, opener: An
     found = found or sniff(source.head(SNIFFED))
     if found is None:
         start = source.head(8)
-        raise ScanError(
-            source.url, "", f"begins with {start!r}: no HDF5, NetCDF, TIFF, GRIB or zip file does"
-        )
+        begins = f"begins with {start!r}: no HDF5, NetCDF, TIFF, GRIB or zip file does"
+        raise ScanError(source.url, "", begins if start else "is empty")
     if found == "zip":
         return scan_zip(source, settings)
     builder = SetBuilder(settings)

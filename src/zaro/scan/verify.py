@@ -14,6 +14,7 @@ from zaro.hierarchy import Array, open_node
 from zaro.references.fingerprint import changes
 from zaro.references.set import References
 from zaro.scan.source import open_source
+from zaro.shown import spelled_fact
 from zaro.stores.targets import Targets
 
 __all__ = ["Finding", "verify"]
@@ -78,7 +79,8 @@ def verify(refs: References, *, read: bool = False) -> list[Finding]:
 
 
 def _told(what: str, recorded: object, now: object) -> str:
-    return f"changed: {what} was {recorded!r} when it was scanned, is {now!r}"
+    was, is_ = (spelled_fact(what, value) for value in (recorded, now))
+    return f"changed: {what} was {was} when it was scanned, is {is_}"
 
 
 def _spans(refs: References, path: str, sizes: dict[str, int | str]) -> Iterator[Finding]:

@@ -44,6 +44,9 @@ def scan_zarr(url: str, options: Options, settings: Settings) -> Contents:
             document = opened.document(join_path(path, name))
             if document is not None:
                 contents.metadata[join_path(path, name)] = _raw(join_path(path, name), document, url)
+    if not contents.metadata:
+        hint = "the files of a folder are named one by one, or as 'folder/*.nc'"
+        raise ScanError(url, "", f"holds no Zarr; {hint}")
     contents.layouts.update(array_layouts(contents.metadata))
     for path, layout in contents.layouts.items():
         table = KeyTable(opened.store, f"{path}/" if path else "", layout.encoding, layout.grid)
