@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 import xarray as xr
 import zarr
+from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
+from fsspec.implementations.dirfs import DirFileSystem
 
 import zaro
 import zaro.fsspec
@@ -78,6 +80,27 @@ def test_a_mapper_of_references_is_opened_as_the_set_itself(refs: str, expected:
         assert found.tas.encoding["chunks"] == expected.tas.encoding["chunks"]
 
 
+def test_what_is_given_by_place_changes_the_set_as_what_is_given_by_name(tmp_path: Path) -> None:
+    for name, value in (("old", 1), ("new", 2)):
+        np.full(6, value, "<i4").tofile(tmp_path / f"{name}.bin")
+    array = {"shape": [6], "chunks": [6], "dtype": "<i4", "compressor": None, "filters": None}
+    meta = {
+        ".zgroup": '{"zarr_format": 2}',
+        "a/.zarray": json.dumps({**array, "zarr_format": 2, "order": "C", "fill_value": None}),
+        "a/.zattrs": '{"_ARRAY_DIMENSIONS": ["x"]}',
+    }
+    old, new = (str(tmp_path / f"{name}.bin") for name in ("old", "new"))
+    named = {"version": 1, "templates": {"u": old}, "refs": {**meta, "a/0": ["{{u}}", 0, 24]}}
+    without = {"version": 1, "refs": {**meta, "a/0": [None, 0, 24]}}
+    for fo, *arguments in (
+        (named, "", {}, "file", {}, "file", {}, None, {"u": new}),
+        (without, new, {}, "file", {}, "file"),
+    ):
+        for kind in (zaro.fsspec.ReferenceFileSystem, fsspec.implementations.reference.ReferenceFileSystem):
+            fs = kind(fo, *arguments, skip_instance_cache=True)
+            assert xr.open_dataset(fs.get_mapper(""), engine="zaro").a.values.tolist() == [2] * 6
+
+
 @pytest.mark.parametrize("path", ["reference://", "reference:///"])
 def test_options_of_fsspec_name_the_set(refs: str, expected: xr.Dataset, path: str) -> None:
     for storage_options in (
@@ -121,17 +144,32 @@ def test_stores_of_zarr_python_are_taken(tmp_path: Path, zarr_format: Any) -> No
     data.to_zarr(memory, zarr_format=zarr_format, consolidated=False)
     with zarr.storage.ZipStore(tmp_path / "s.zip", mode="w") as packed:
         data.to_zarr(packed, zarr_format=zarr_format, consolidated=False)
+    kept = f"memory://{tmp_path.name}/{zarr_format}.zarr"
+    data.to_zarr(kept, zarr_format=zarr_format, consolidated=False)
+    beside = DirFileSystem(tmp_path, fsspec.filesystem("file"))
     stores: list[Any] = [
         zarr.storage.LocalStore(tmp_path / "s.zarr"),
         memory,
         zarr.storage.ZipStore(tmp_path / "s.zip", mode="r"),
         zarr.storage.FsspecStore.from_url(f"file://{tmp_path}/s.zarr"),
         zaro.zarr.ZaroStore(tmp_path / "s.zarr"),
+        zarr.storage.FsspecStore.from_url(f"simplecache::file://{tmp_path}/s.zarr", read_only=True),
+        zarr.storage.FsspecStore.from_url(f"zip://::file://{tmp_path}/s.zip", read_only=True),
+        zarr.storage.FsspecStore.from_url(kept, read_only=True),
+        zarr.storage.FsspecStore(AsyncFileSystemWrapper(beside, asynchronous=True), path="s.zarr"),
+        zarr.storage.WrapperStore(memory),
+        zarr.storage.LoggingStore(memory),
+        zarr.storage.StorePath(memory),
         fsspec.get_mapper(str(tmp_path / "s.zarr")),
         dict(fsspec.get_mapper(str(tmp_path / "s.zarr"))),
     ]
     for store in stores:
         xr.testing.assert_identical(xr.open_dataset(store, engine="zaro").load(), data)
+    data.to_zarr(memory, group="deeper", zarr_format=zarr_format, consolidated=False)
+    below = zarr.storage.StorePath(zarr.storage.WrapperStore(memory), "deeper")
+    xr.testing.assert_identical(xr.open_dataset(below, engine="zaro").load(), data)
+    groups = xr.open_groups(zarr.storage.WrapperStore(memory), engine="zaro", consolidated=False)
+    assert sorted(groups) == ["/", "/deeper"]
 
 
 def test_many_sets_open_together(folder: Path, expected: xr.Dataset) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from inspect import signature
 from typing import Any
 
 __all__ = ["engine_options", "translated"]
@@ -41,12 +42,39 @@ class _Buffers(Mapping[str, bytes]):
         return len(self._buffers)
 
 
+class _Keys(Mapping[str, bytes]):
+    """The objects of any store of zarr-python, asked for one by one in zarr-python's own loop."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getitem__(self, key: str) -> bytes:
+        from zarr.core.buffer import default_buffer_prototype
+        from zarr.core.sync import sync
+
+        found = sync(self._store.get(key, default_buffer_prototype()))
+        if found is None:
+            raise KeyError(key)
+        return bytes(found.to_bytes())
+
+    def __iter__(self) -> Iterator[str]:
+        from zarr.core.sync import sync
+
+        async def listed() -> list[str]:
+            return [key async for key in self._store.list()]
+
+        return iter(sync(listed()))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 def translated(
     target: Any, storage_options: Mapping[str, Any] | None, given: Mapping[str, Any]
 ) -> tuple[Any, str, dict[str, Any]]:
     """What a target is to zaro, as callers of other libraries name it: target, path in it, options.
 
-    Takes zarr-python's stores, `fsspec.get_mapper(...)`, and `reference://` with `fo` among the storage
+    Takes any store of zarr-python, `fsspec.get_mapper(...)`, and `reference://` with `fo` among the storage
     options, as code for kerchunk has them; everything else is returned as it came. An option that is
     None counts as not given.
     """
@@ -61,8 +89,13 @@ def translated(
         return str(target.root), "", options
     if kind == ("zarr", "ZipStore"):
         return str(target.path), "", options
+    if kind == ("zarr", "StorePath"):
+        store, above, options = translated(target.store, storage_options, given)
+        return store, f"{above}/{target.path}".strip("/"), options
     if kind == ("zarr", "FsspecStore"):
-        return _of_filesystem(target.fs, target.path, options) or (target, "", options)
+        return _of_filesystem(target.fs, target.path, options) or (_Keys(target), "", options)
+    if any((each.__module__, each.__name__) == ("zarr.abc.store", "Store") for each in type(target).__mro__):
+        return _Keys(target), "", options
     if kind == ("fsspec", "FSMap"):
         return _of_filesystem(target.fs, target.root, options) or (target, "", options)
     own = options.get("storage_options") or {}
@@ -76,11 +109,14 @@ def _of_filesystem(fs: Any, path: str, options: dict[str, Any]) -> tuple[Any, st
 
     None where only the file system knows its keys: it lies over another one, or in memory.
     """
+    fs = getattr(fs, "sync_fs", fs)  # behind fsspec's AsyncFileSystemWrapper
     protocol = fs.protocol if isinstance(fs.protocol, str) else fs.protocol[0]
-    own = {name: value for name, value in fs.storage_options.items() if value is not None}
+    names = list(signature(type(fs)).parameters)
+    given = dict(zip(names, fs.storage_args, strict=False)) | fs.storage_options
+    own = {name: value for name, value in given.items() if value is not None}
+    if len(fs.storage_args) > len(names):
+        return None
     if protocol == "reference":
-        if fs.storage_args:
-            own["fo"] = fs.storage_args[0]
         return None if own.keys() & _CHANGED else _of_references(path, own, options)
     if getattr(fs, "fs", None) is not None or "fo" in own or protocol == "memory":
         return None

@@ -48,6 +48,8 @@ class Contents:
         Grid and key spelling of every array, by path.
     fingerprints : Fingerprints or None
         What its files were like when they were scanned, where that was written down.
+    origin : str
+        The file or store that it was scanned from; empty where that is not known. It is not saved.
     """
 
     metadata: dict[str, bytes] = field(default_factory=dict)
@@ -55,6 +57,7 @@ class Contents:
     other: dict[str, Reference] = field(default_factory=dict)
     layouts: dict[str, ChunkLayout] = field(default_factory=dict)
     fingerprints: Fingerprints | None = None
+    origin: str = ""
 
     def complete(self) -> Contents:
         """Give every array of the metadata a layout and a table, and return this object."""

@@ -24,7 +24,7 @@ from zaro.references.table import DenseTable, EmptyTable, Located, OneByOne, Spa
 from zaro.scan.combine import check_same, check_variables, ordered, path_of
 from zaro.scan.coordinates import CoordinateSource, Places, places_along
 from zaro.scan.draft import Chunks, encode
-from zaro.scan.joined import How, Output, cut, misfit, unfit
+from zaro.scan.joined import How, Output, bounds_of, cut, misfit, unfit
 from zaro.scan.members import Member, Node, check_like, members_of, read_values
 from zaro.scan.settings import Settings, spell_files
 
@@ -136,9 +136,10 @@ class _Growth:
         new = [_lifted(member, self.old, self.dim) for member in new]
         places = self._places(new, how)
         if how.sort and places is not None:
-            order = sorted(range(len(new)), key=lambda k: places.values[k + 1][0])
+            starts = [values[0] for values in places.values[1:]]
+            order = sorted(range(len(new)), key=starts.__getitem__)
             new = [new[k] for k in order]
-            places.values[1:] = [places.values[k + 1] for k in order]
+            places = places.reordered([0, *(k + 1 for k in order)])
         members = [self.old, *new]
         if places is not None:
             ordered(members, places, self.path, replace(how, sort=False))
@@ -181,8 +182,9 @@ class _Growth:
     def _grow(self, members: list[Member], variable: str, how: How, places: Places | None) -> None:
         first, *nodes = [member.nodes[variable] for member in members]
         axis = first.dims.index(self.dim)
+        bounds = places is not None and places.are_bounded_by(variable, self.path)
         for k, (member, node) in enumerate(zip(members[1:], nodes, strict=True), 1):
-            check_like(first, node, member.label, along=axis)
+            check_like(first, node, member.label, along=axis, units=not bounds)
             if places is not None and node.shape[axis] != len(places.values[k]):
                 reason = (
                     f"has {node.shape[axis]} elements along {self.dim!r}, "
@@ -191,6 +193,11 @@ class _Growth:
                 raise CombineError(member.label, variable, reason)
             if node.chunks != first.chunks and not axis and not node.shape[0] % max(first.chunks[0], 1):
                 nodes[k - 1] = cut(node, first.chunks[0]) or node
+        if bounds:
+            assert places is not None
+            found = bounds_of(members, [first, *nodes], places)[1:]
+            self._by_values(first, axis, np.concatenate(found, axis), members[1].label)
+            return
         wrong = misfit([first, *nodes], axis)
         if wrong is None:
             self._by_spans(first, nodes, axis)
@@ -200,7 +207,10 @@ class _Growth:
         simple = isinstance(dtype, str) and np.dtype(dtype).kind in "iufbcSmM"
         if not simple or math.prod(shape) * np.dtype(dtype).itemsize > how.load_threshold:
             raise unfit(members[wrong].label, first, [first, *nodes][wrong], axis)
-        values = [read_values(member, node) for member, node in zip(members[1:], nodes, strict=True)]
+        values = [
+            read_values(member, node).reshape(node.shape)  # which may have a dimension more than its file's
+            for member, node in zip(members[1:], nodes, strict=True)
+        ]
         self._by_values(first, axis, np.concatenate(values, axis), members[1].label)
 
     def _by_spans(self, first: Node, nodes: list[Node], axis: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zaro.errors import CombineError
 from zaro.references.layout import join_path
@@ -36,7 +37,8 @@ def concat(
         References, or what `References.open` takes.
     dim : str or sequence of str
         Dimensions to join along. A variable that has one grows; the others must be the same in all sets.
-        Where no variable has it, every variable of data gets it as a new first dimension.
+        Where no variable has it, every variable of data gets it as a new first dimension; so do coordinates
+        that others name, but where all sets hold the same.
     coords : mapping
         By dimension, how its coordinate is found where the values of the variable of that name will not do:
         `"time"` (units of sets differ), a regular expression or a function of the name of the file.
@@ -174,17 +176,19 @@ def _along(members: list[Member], dim: str, how: How) -> Member:
     path, places = _places(members, dim, how)
     if path:
         members, places = ordered(members, places, path, how)
-    if len(members) == 1 and path in members[0].nodes and members[0].nodes[path].shape:
+    as_stored = how.coords.get(dim) in (None, "value", "time")
+    if as_stored and len(members) == 1 and path in members[0].nodes and members[0].nodes[path].shape:
         return members[0]
     out = Output()
     new = not any(dim in node.dims for member in members for node in member.nodes.values())
     check_variables(members, path)
+    beside = _auxiliary(members[0])
     for variable, node in members[0].nodes.items():
         if variable == path:
             continue
         nodes = [member.nodes[variable] for member in members]
         axis = node.dims.index(dim) if dim in node.dims else None
-        if axis is None and new and not _is_coordinate(node):
+        if axis is None and new and not (_is_coordinate(node) or _are_beside(nodes, beside)):
             out.stacked(members, nodes, dim)
         elif axis is None:
             for member in members[1:]:
@@ -206,14 +210,27 @@ def _is_coordinate(node: Node) -> bool:
     return node.dims == (node.path.rpartition("/")[2],) or not node.shape
 
 
+def _auxiliary(member: Member) -> set[str]:
+    """Paths of arrays that others name as their coordinates."""
+    return {
+        join_path(group_of(node.path), name)
+        for node in member.nodes.values()
+        for name in str(node.attrs.get("coordinates", "")).split()
+    }
+
+
+def _are_beside(nodes: list[Node], auxiliary: set[str]) -> bool:
+    """Whether an array is a coordinate of others, and plainly the same in all sets."""
+    return nodes[0].path in auxiliary and all(_same_inline(nodes[0], node) for node in nodes[1:])
+
+
 def ordered(members: list[Member], places: Places, path: str, how: How) -> tuple[list[Member], Places]:
     """Check that each set follows the one before, or put them so."""
     if any(values.dtype.kind not in "iuf" for values in places.values) or not all(map(len, places.values)):
         return members, places
     if how.sort:
         order = sorted(range(len(members)), key=lambda k: places.values[k][0])
-        members = [members[k] for k in order]
-        places = Places([places.values[k] for k in order], places.attrs, places.units_differ)
+        members, places = [members[k] for k in order], places.reordered(order)
     ends = [(values[0], values[-1]) for values in places.values]
     falls = ends[0][0] > ends[0][1] or (
         ends[0][0] == ends[0][1] and len(ends) > 1 and ends[1][0] < ends[0][1]
@@ -254,14 +271,25 @@ def check_same(first: Member, other: Member, path: str) -> None:
     if a.chunks == b.chunks and _same_places(a, b):
         return
     found, expected = read_values(other, b), first.values(path)
-    same = found == expected
-    if found.dtype.kind in "fc":
-        same |= np.isnan(found) & np.isnan(expected)
-    if not np.all(same):
-        where = tuple(int(i) for i in np.argwhere(~np.asarray(same).reshape(found.shape))[0])
+    same = _equal(found, expected)
+    if not same.all():
+        where = tuple(int(i) for i in np.argwhere(~same)[0])
         shown = f"at {list(where)}" if where else "as its value"
-        reason = f"has {found[where]!r} {shown}, {first.label} has {expected[where]!r}; only one can stay"
+        reason = f"has {found[where]!s} {shown}, {first.label} has {expected[where]!s}; only one can stay"
         raise CombineError(other.label, path, reason)
+
+
+def _equal(found: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which elements are the same; what is not a number is the same as another such."""
+    if found.dtype.kind in "OV":
+        pairs = zip(found.reshape(-1), expected.reshape(-1), strict=True)
+        each = [
+            np.array_equal(a, b) if found.dtype.kind == "O" else bool(a == b) or a.tobytes() == b.tobytes()
+            for a, b in pairs
+        ]
+        return np.array(each, bool).reshape(found.shape)
+    same = np.asarray(found == expected)
+    return same | (np.isnan(found) & np.isnan(expected)) if found.dtype.kind in "fc" else same
 
 
 def _same_inline(a: Node, b: Node) -> bool:

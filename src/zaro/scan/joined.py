@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from zaro.scan.coordinates import CoordinateSource, Places
 from zaro.scan.draft import Chunks, Draft
 from zaro.scan.members import Member, Node, check_like, read_values
 
-__all__ = ["How", "Output", "cut", "misfit", "unfit"]
+__all__ = ["How", "Output", "bounds_of", "cut", "misfit", "unfit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +84,19 @@ class Output:
     ) -> None:
         """Add an array that grows along one of its dimensions."""
         first = nodes[0]
+        bounds = places.are_bounded_by(first.path, path)
         for member, node, values in zip(members, nodes, places.values, strict=True):
-            check_like(first, node, member.label, along=axis)
+            check_like(first, node, member.label, along=axis, units=not bounds)
             if node.shape[axis] != len(values):
                 what = f"variable {path!r} has {len(values)}" if path else f"others have {len(values)}"
                 reason = f"has {node.shape[axis]} elements along {first.dims[axis]!r}, {what}"
                 raise CombineError(member.label, first.path, reason)
         size = sum(node.shape[axis] for node in nodes)
         shape = (*first.shape[:axis], size, *first.shape[axis + 1 :])
+        if bounds:
+            values = np.concatenate(bounds_of(members, nodes, places), axis)
+            self._held(first.path, first.dims, values, first.attrs, first)
+            return
         nodes = fitting(nodes, axis)
         wrong = misfit(nodes, axis)
         if wrong is not None:
@@ -134,38 +139,42 @@ class Output:
 
     def coordinate(self, path: str, dim: str, places: Places, member: Member) -> None:
         """Add the coordinate that the sets were joined along, its values in the set."""
-        values = places.joined
-        if values.dtype.kind in "UO":
-            self._texts(path, dim, values, places)
-            return
-        values = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
         attrs = {name: value for name, value in places.attrs.items() if name != "_ARRAY_DIMENSIONS"}
-        draft = Draft(values.shape, values.shape, values.dtype, (dim,), attrs=attrs)
         old = member.nodes.get(path)
-        if old is not None and not old.is_v3 and old.document.get("dtype") == values.dtype.str:
-            draft.fill = old.document.get("fill_value")
-        if old is not None and old.is_v3:
-            document = old.reshaped(values.shape, values.shape, (dim,))
-            document["codecs"] = [{"name": "bytes", "configuration": {"endian": "little"}}]
-            documents = old.documents(document, attrs)
-            self._add(path, documents, values.shape, values.shape, old.keys, values.tobytes())
-            return
-        documents = {
-            join_path(path, ".zarray"): draft.document(),
-            join_path(path, ".zattrs"): draft.attributes(),
-        }
-        self._add(path, documents, values.shape, values.shape, KeyEncoding("v2", "."), values.tobytes())
+        like = old or next((node for node in member.nodes.values() if node.is_v3), None)
+        self._held(path, (dim,), places.joined, attrs, like)
 
-    def _texts(self, path: str, dim: str, values: NDArray[Any], places: Places) -> None:
-        draft = Draft(
-            values.shape, values.shape, np.dtype(object), (dim,), None, [{"id": "vlen-utf8"}], places.attrs
-        )
-        data = draft.encode(values.astype(object))
-        documents = {
-            join_path(path, ".zarray"): draft.document(),
-            join_path(path, ".zattrs"): draft.attributes(),
-        }
-        self._add(path, documents, values.shape, values.shape, KeyEncoding("v2", "."), data)
+    def _held(
+        self,
+        path: str,
+        dims: tuple[str, ...],
+        values: NDArray[Any],
+        attrs: Mapping[str, Any],
+        like: Node | None,
+    ) -> None:
+        """Add an array by its values, in the version of another, or as it is where that has the same path."""
+        texts = values.dtype.kind in "UO"
+        if texts:
+            values = values.astype(object)
+        else:
+            values = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
+        filters = [{"id": "vlen-utf8"}] if texts else []
+        bare = {name: value for name, value in attrs.items() if name != "_ARRAY_DIMENSIONS"}
+        draft = Draft(values.shape, values.shape, values.dtype, dims, None, filters, bare)
+        old = like if like is not None and like.path == path else None
+        if like is not None and like.is_v3 and (old is not None or values.dtype.kind in "iufbcO"):
+            node = replace(like, path=path)
+            documents = node.documents(_document_3(values, dims, like, old), bare)
+            keys = like.keys
+        else:
+            if old is not None and not old.is_v3 and old.document.get("dtype") == values.dtype.str:
+                draft.fill = old.document.get("fill_value")
+            documents = {
+                join_path(path, ".zarray"): draft.document(),
+                join_path(path, ".zattrs"): draft.attributes(),
+            }
+            keys = KeyEncoding("v2", ".")
+        self._add(path, documents, values.shape, values.shape, keys, draft.encode(values))
 
     def _add(
         self,
@@ -201,7 +210,8 @@ class Output:
             raise unfit(members[wrong].label, first, node, axis)
         values = np.concatenate([read_values(m, n) for m, n in zip(members, nodes, strict=True)], axis)
         values = np.ascontiguousarray(values, dtype)
-        document = {**first.reshaped(shape, shape, first.dims), "filters": None, "compressor": None}
+        plain = {"filters": None, "compressor": None, "order": "C"}
+        document = {**first.reshaped(shape, shape, first.dims), **plain}
         self._add(
             first.path, first.documents(document, first.attrs), shape, shape, first.keys, values.tobytes()
         )
@@ -247,6 +257,35 @@ class Output:
         )
         self.contents.layouts[node.path] = layout
         self.contents.tables[node.path] = make_table(layout.nchunks, *_gathered(rows, self.files))
+
+
+def bounds_of(members: list[Member], nodes: list[Node], places: Places) -> list[NDArray[Any]]:
+    """Bounds of each set, in the units of the joined coordinate."""
+    return [
+        places.converted(k, read_values(member, node), node, nodes[0], member.label)
+        for k, (member, node) in enumerate(zip(members, nodes, strict=True))
+    ]
+
+
+def _document_3(values: NDArray[Any], dims: tuple[str, ...], like: Node, old: Node | None) -> dict[str, Any]:
+    """The document, in version 3, of an array of one chunk; with the type of its values."""
+    texts = values.dtype.kind == "O"
+    made = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "data_type": "string" if texts else values.dtype.name,
+        "chunk_key_encoding": like.document["chunk_key_encoding"],
+        "fill_value": "" if texts else False if values.dtype.kind == "b" else 0,
+    }
+    if values.dtype.kind == "c":
+        made["fill_value"] = [0, 0]
+    odd = values.dtype.kind not in "iufbcO"
+    if old is not None and (odd or old.document["data_type"] == made["data_type"]):
+        made = dict(old.document)
+    codec = {"name": "vlen-utf8"} if texts else {"name": "bytes", "configuration": {"endian": "little"}}
+    grid = {"name": "regular", "configuration": {"chunk_shape": [max(size, 1) for size in values.shape]}}
+    shape = {"shape": list(values.shape), "chunk_grid": grid, "dimension_names": list(dims)}
+    return {**made, **shape, "codecs": [codec]}
 
 
 def _gathered(rows: list[Chunks], files: FileTable) -> tuple[Rows, FileTable, bytes]:

@@ -26,7 +26,9 @@ __all__ = [
     "Node",
     "check_attributes",
     "check_like",
+    "check_missing",
     "group_of",
+    "is_missing",
     "members_of",
     "read_values",
 ]
@@ -40,6 +42,8 @@ _VALUES = (
     "_FillValue",
     "missing_value",
     "flag_values",
+    "flag_masks",
+    "flag_meanings",
     "valid_range",
     "valid_min",
     "valid_max",
@@ -144,6 +148,7 @@ class Member:
 
     refs: References
     label: str
+    is_named: bool = True
     nodes: dict[str, Node] = field(default_factory=dict)
     _values: dict[str, NDArray[Any]] = field(default_factory=dict)
 
@@ -158,20 +163,20 @@ class Member:
 
     @property
     def file(self) -> str:
-        """The first file that it references: for most, the only one."""
+        """The first file that it references, for most the only one; else its own name, if it has one."""
         for node in self.nodes.values():
             ids = node.table.listed()[:64]
             found = node.table.locate(ids)
             named = np.flatnonzero(found.file_id >= 0)
             if len(named):
                 return found.files[int(found.file_id[named[0]])]
-        return self.label
+        return self.label if self.is_named else ""
 
 
 def members_of(sets: Sequence[Any], labels: Sequence[str] | None) -> list[Member]:
     """Open the sets, and read the documents of their arrays.
 
-    Each is named by `labels`, else by its address, else by the first file that it references.
+    Each is named by `labels`, else by its address, else by the file that it was scanned from.
     """
     if not sets:
         raise ValueError("there are no sets to join")
@@ -180,7 +185,8 @@ def members_of(sets: Sequence[Any], labels: Sequence[str] | None) -> list[Member
     found = []
     for k, one in enumerate(sets):
         refs = one if isinstance(one, References) else References.open(one)
-        member = Member(refs, labels[k] if labels is not None else refs.address or f"set {k}")
+        name = labels[k] if labels is not None else refs.address or refs.contents.origin
+        member = Member(refs, name or f"set {k}", bool(name))
         for key in refs.contents.metadata:
             path, name = split_key(key)
             if name == ".zarray" and path not in refs.contents.layouts:
@@ -251,6 +257,37 @@ def check_attributes(first: Node, other: Node, label: str, names: Sequence[str])
         value, expected = other.attrs.get(name), first.attrs.get(name)
         if json.dumps(value) != json.dumps(expected):
             raise _unlike(label, first, name, value, expected)
+
+
+def _fills(node: Node) -> dict[str, Any]:
+    """What stands for missing values, by where it is said."""
+    said = {name: node.attrs.get(name) for name in ("_FillValue", "missing_value")}
+    return {"fill_value": node.document.get("fill_value"), **said}
+
+
+def is_missing(node: Node, values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which values stand for what is missing."""
+    found = np.isnan(values) if values.dtype.kind in "fc" else np.zeros(values.shape, bool)
+    for fill in _fills(node).values():
+        if isinstance(fill, int | float):
+            found |= values == np.asarray(fill).astype(values.dtype)
+    return found
+
+
+def check_missing(first: Node, node: Node, values: NDArray[Any], label: str) -> None:
+    """Refuse values that stand for what is missing in one of two sets, and for themselves in the other.
+
+    Raises
+    ------
+    CombineError
+        Naming the set, the variable, and both fill values.
+    """
+    wanted = _fills(first)
+    for name, fill in _fills(node).items():
+        if json.dumps(fill) == json.dumps(wanted[name]):
+            continue
+        if not np.array_equal(is_missing(node, values), is_missing(first, values)):
+            raise _unlike(label, first, name, fill, wanted[name])
 
 
 def _check_members(first: Node, other: Node, label: str) -> None:

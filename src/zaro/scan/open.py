@@ -119,6 +119,7 @@ def scan(
                 files = {url: fingerprint_of(targets, url) for url in source.used or [source.url]}
                 known = {settings.spell(url): one for url, one in files.items()}
                 contents.fingerprints = Fingerprints.of(known)
+    contents.origin = address
     return References(contents, options=Options.of(remote_options=storage_options, timeout=timeout))
 
 
