@@ -195,7 +195,8 @@ class _Growth:
                 nodes[k - 1] = cut(node, first.chunks[0]) or node
         if bounds:
             assert places is not None
-            found = bounds_of(members, [first, *nodes], places)[1:]
+            units = first.attrs.get("units", places.attrs["units"])
+            found = bounds_of(members, [first, *nodes], places, units)[1:]
             self._by_values(first, axis, np.concatenate(found, axis), members[1].label)
             return
         wrong = misfit([first, *nodes], axis)

@@ -59,14 +59,13 @@ class Places:
         paths = [join_path(group, name) for name in names if isinstance(name, str)]
         return bool(self.units) and path in paths
 
-    def converted(self, k: int, values: NDArray[Any], node: Node, first: Node, label: str) -> NDArray[Any]:
-        """Bounds of set `k` in the units of the first; without units they have their coordinate's."""
-        units = node.attrs.get("units", self.units[k])
-        wanted = first.attrs.get("units", self.attrs.get("units"))
-        if units == wanted:
+    def converted(self, k: int, values: NDArray[Any], node: Node, units: Any, label: str) -> NDArray[Any]:
+        """Bounds of set `k` in other units; without units of their own they have their coordinate's."""
+        own = node.attrs.get("units", self.units[k])
+        if own == units:
             return values
         calendar = node.attrs.get("calendar", self.attrs.get("calendar"))
-        return _in_units(values, node, (units, wanted), calendar, label)
+        return _in_units(values, node, (own, units), calendar, label)
 
 
 def places_along(

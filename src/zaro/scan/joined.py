@@ -94,8 +94,10 @@ class Output:
         size = sum(node.shape[axis] for node in nodes)
         shape = (*first.shape[:axis], size, *first.shape[axis + 1 :])
         if bounds:
-            values = np.concatenate(bounds_of(members, nodes, places), axis)
-            self._held(first.path, first.dims, values, first.attrs, first)
+            units = places.attrs["units"]
+            attrs = {**first.attrs, "units": units} if "units" in first.attrs else first.attrs
+            values = np.concatenate(bounds_of(members, nodes, places, units), axis)
+            self._held(first.path, first.dims, values, attrs, first)
             return
         nodes = fitting(nodes, axis)
         wrong = misfit(nodes, axis)
@@ -259,10 +261,10 @@ class Output:
         self.contents.tables[node.path] = make_table(layout.nchunks, *_gathered(rows, self.files))
 
 
-def bounds_of(members: list[Member], nodes: list[Node], places: Places) -> list[NDArray[Any]]:
-    """Bounds of each set, in the units of the joined coordinate."""
+def bounds_of(members: list[Member], nodes: list[Node], places: Places, units: Any) -> list[NDArray[Any]]:
+    """Bounds of each set, in some units."""
     return [
-        places.converted(k, read_values(member, node), node, nodes[0], member.label)
+        places.converted(k, read_values(member, node), node, units, member.label)
         for k, (member, node) in enumerate(zip(members, nodes, strict=True))
     ]
 
