@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -9,6 +11,7 @@ from importlib.metadata import version
 import h5py
 import numpy as np
 import pytest
+import zarr
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -226,6 +229,94 @@ def test_convert_says_what_it_cannot_write(archive, tmp_path, capsys):
     code, _, err = run(capsys, "convert", archive.references, tmp_path / "refs.json", "--record-size", "7")
     assert code == 1
     assert "record_size" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("x.json", ["--format", "parquet"]), ("x.parquet", ["--format", "json"]), ("x.parq", ["--compact"])],
+)
+def test_convert_writes_no_format_under_the_name_of_another(archive, tmp_path, capsys, name, words):
+    code, _, err = run(capsys, "convert", archive.references, tmp_path / name, *words)
+    assert code == 1
+    assert "by which it will be read" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_of_data_are_no_place_to_write_a_set_to(own_archive, tmp_path, capsys):
+    archive = own_archive()
+    file = sorted(archive.references.parent.glob("*.nc"))[0]
+    packed = tmp_path / "data.gz"
+    packed.write_bytes(gzip.compress(bytes(range(256))))
+    text = tmp_path / "old.txt"
+    text.write_text("somebody's own")
+    before = file.read_bytes(), packed.read_bytes()
+    for target in (file, packed):
+        for words in (["convert", archive.references, target], ["scan", file, "-o", target]):
+            for form in ([], ["--format", "generator"]) if words[0] == "convert" else ([],):
+                code, _, err = run(capsys, *words, *form)
+                assert (code, "file of data, which is left alone" in err) == (1, True)
+    assert (file.read_bytes(), packed.read_bytes()) == before
+    for target in (text, text):  # a text, then a set
+        assert run(capsys, "convert", archive.references, target)[0] == 0
+    assert dict(zaro.References.open(text)) == dict(zaro.References.open(archive.references))
+
+
+def test_a_folder_of_files_is_no_store(archive, tmp_path, capsys):
+    code, _, err = run(capsys, "scan", archive.references.parent, "-o", tmp_path / "x.json")
+    assert code == 1
+    assert "holds no Zarr; the files of a folder are named one by one, or as 'folder/*.nc'" in err
+    assert not (tmp_path / "x.json").exists()
+
+
+@pytest.mark.parametrize("command", ["stats", "verify", "explain"])
+def test_what_is_no_set_says_what_makes_one(archive, tmp_path, capsys, command):
+    zarr.create_group(tmp_path / "2.zarr", zarr_format=2)
+    zarr.consolidate_metadata(zarr.create_group(tmp_path / "2c.zarr", zarr_format=2).store)
+    zarr.create_group(tmp_path / "3.zarr", zarr_format=3)
+    file = sorted(archive.references.parent.glob("*.nc"))[0]
+    for target in (*sorted(tmp_path.iterdir()), file):
+        code, _, err = run(capsys, command, target, *(["k"] if command == "explain" else []))
+        assert code == 1
+        assert "zaro.scan makes" in err
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_a_line_of_ours(archive, capsys):
+    code, _, err = run(capsys, "read", archive.references, "tas", "--missing", "warn")
+    assert code == 0
+    assert re.fullmatch(r"zaro: \d+ chunks of 'tas' are absent and read as the fill value\n", err)
+
+
+@pytest.mark.parametrize("words", [["--select", "-1,:2,0"], ["--select=-1,:2,0"]])
+def test_a_selection_may_begin_with_a_minus(archive, capsys, words):
+    code, out, _ = run(capsys, "read", archive.references, "tas", *words, "--json")
+    assert (code, json.loads(out)) == (0, zaro.open(archive.references)["tas"][-1, :2, 0].tolist())
+
+
+@pytest.mark.parametrize(
+    "words", [["--jobs", "0"], ["--jobs=-3"], ["--inline=-1"], ["--coord", "time=("], ["--coord", "time"]]
+)
+def test_options_of_scan_that_make_no_sense_end_with_2(words, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["scan", "x.nc", "-o", "x.json", *words])
+    assert end.value.code == 2
+    assert words[0].split("=")[0] in capsys.readouterr().err
+
+
+def test_texts_are_not_written_as_npy(tmp_path, capsys):
+    zarr.create_array(tmp_path / "t.zarr", shape=(2,), dtype=str, zarr_format=2)[...] = ["a", "b"]
+    code, _, err = run(capsys, "read", tmp_path / "t.zarr", "-o", tmp_path / "t.npy")
+    assert code == 1
+    assert "--json prints them" in err
+    code, _, err = run(capsys, "read", tmp_path / "t.zarr", "-o", tmp_path / "no" / "t.npy")
+    assert code == 1
+
+
+def test_explaining_an_array_tells_how_its_keys_are_spelled(archive, capsys):
+    code, out, _ = run(capsys, "explain", archive.references, "tas")
+    assert code == 1
+    assert "tas has" in out
+    assert "the first is '0.0.0'" in out
 
 
 def test_stats_counts_every_array(archive, capsys):

@@ -173,6 +173,29 @@ def test_arrays_in_fortran_order_are_joined_by_their_values(tmp_path):
     np.testing.assert_array_equal(zaro.open(concat(sets, "x"))["v"][...], np.concatenate(blocks))
 
 
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"chunks": (2, 2), "shards": (4, 4)},
+        {"chunks": (2, 4), "filters": [zarr.codecs.TransposeCodec(order=(1, 0))]},
+        {"chunks": (2, 4), "shards": (4, 4), "filters": [zarr.codecs.TransposeCodec(order=(1, 0))]},
+    ],
+    ids=["shards", "transposed", "shards of transposed"],
+)
+def test_codecs_that_know_of_dimensions_learn_of_a_new_one(tmp_path, how):
+    blocks = [np.arange(16).reshape(4, 4) + 100 * k for k in range(3)]
+    sets = [
+        scan(store(tmp_path / f"{k}.zarr", 3, v=(block, ["y", "x"], {}, how)))
+        for k, block in enumerate(blocks)
+    ]
+    target = tmp_path / "t.json"
+    concat(sets[:2], "t").save(target)
+    append(target, sets[2:], "t")
+    for refs in (concat(sets, "t"), target):
+        np.testing.assert_array_equal(zaro.open(refs)["v"][...], blocks)
+        np.testing.assert_array_equal(zaro.open(refs)["v"][1:, 1, 3:], np.array(blocks)[1:, 1, 3:])
+
+
 def test_one_set_gets_the_coordinate_that_was_asked_for(tmp_path):
     paths = [
         store(tmp_path / f"{m}_{y}.zarr", 2, year=([0], ["year"], {}), v=([y + 0.5], ["year"], {}))

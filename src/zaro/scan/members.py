@@ -119,11 +119,13 @@ class Node:
         return math.prod(self.grid)
 
     def reshaped(self, shape: Sequence[int], chunks: Sequence[int], dims: Sequence[str]) -> dict[str, Any]:
-        """The document of an array of another shape."""
+        """The document of an array of another shape, which may have a new first dimension."""
         found = {**self.document, "shape": list(shape)}
         if self.is_v3:
             found["chunk_grid"] = {"name": "regular", "configuration": {"chunk_shape": list(chunks)}}
             found["dimension_names"] = list(dims)
+            if len(shape) > len(self.shape):
+                found["codecs"] = _lifted(self.document["codecs"])
         else:
             found["chunks"] = list(chunks)
         return found
@@ -136,6 +138,19 @@ class Node:
             join_path(self.path, ".zarray"): _dump(document),
             join_path(self.path, ".zattrs"): _dump(attrs),
         }
+
+
+def _lifted(codecs: Sequence[Any]) -> list[Any]:
+    """Codecs of version 3 for blocks that have a new first dimension, of one element."""
+    found = []
+    for codec in codecs:
+        how = dict(codec.get("configuration") or {}) if isinstance(codec, Mapping) else {}
+        if isinstance(how.get("order"), list):  # of `transpose`
+            how["order"] = [0, *(axis + 1 for axis in how["order"])]
+        if isinstance(how.get("chunk_shape"), list):  # of `sharding_indexed`
+            how |= {"chunk_shape": [1, *how["chunk_shape"]], "codecs": _lifted(how["codecs"])}
+        found.append({**codec, "configuration": how} if how else codec)
+    return found
 
 
 def _dump(document: Mapping[str, Any]) -> bytes:
