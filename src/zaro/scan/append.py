@@ -233,6 +233,7 @@ class _Growth:
         chunks = tuple(c or s for c, s in zip(first.chunks, values.shape, strict=True))
         full = first.shape[axis] // chunks[axis] if chunks[axis] else 0
         values = self._as_stored(first, values, label)
+        dtype = values.dtype  # which joining them would turn to the byte order of this machine
         if first.shape[axis] > full * chunks[axis]:
             array = open_node(self.old.refs, first.path)
             assert isinstance(array, Array)
@@ -244,7 +245,7 @@ class _Growth:
         for index in product(*(range(full if k == axis else 0, n) for k, n in enumerate(grid))):
             corner = [(i - full * (k == axis)) * chunks[k] for k, i in enumerate(index)]
             part = values[tuple(slice(a, a + c) for a, c in zip(corner, chunks, strict=True))]
-            block = np.full(chunks, "" if values.dtype.kind == "O" else 0, values.dtype)
+            block = np.full(chunks, "" if dtype.kind == "O" else 0, dtype)
             block[tuple(map(slice, part.shape))] = part
             blocks[int(np.ravel_multi_index(index, grid))] = self._encoded(first, block)
         self._write(first, shape, chunks, [Chunks.bytes_of(blocks)])
