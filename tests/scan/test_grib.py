@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -64,6 +65,72 @@ def test_grids_of_every_kind_are_read(tmp_path, sample):
     values = [node for node in root.values() if "GRIB_gridType" in node.attrs]
     assert len(values) == 1
     np.testing.assert_array_equal(values[0][...].reshape(-1), decoded(data))
+
+
+def lat_lon_grid(i_negative, j_positive, consecutive, alternating) -> bytes:
+    """Five by four points from 40N 10E to 37N 14E; values count in the order of the message."""
+    south, north = 37.0, 40.0
+    first, last = ("First", "Last") if j_positive else ("Last", "First")
+    west, east = ("Last", "First") if i_negative else ("First", "Last")
+    return message(
+        "regular_ll_pl_grib2",
+        **{f"latitudeOf{first}GridPointInDegrees": south, f"latitudeOf{last}GridPointInDegrees": north},
+        **{f"longitudeOf{west}GridPointInDegrees": 10.0, f"longitudeOf{east}GridPointInDegrees": 14.0},
+        **{"iDirectionIncrementInDegrees": 1.0, "jDirectionIncrementInDegrees": 1.0, "Ni": 5, "Nj": 4},
+        **scanning(i_negative, j_positive, consecutive, alternating),
+        values=np.arange(20.0),
+        bitsPerValue=16,
+    )
+
+
+def scanning(i_negative, j_positive, consecutive, alternating) -> dict[str, int]:
+    return {
+        "iScansNegatively": i_negative,
+        "jScansPositively": j_positive,
+        "jPointsAreConsecutive": consecutive,
+        "alternativeRowScanning": alternating,
+    }
+
+
+def walk(i_negative, j_positive, consecutive, alternating):
+    """Column from the west and row from the south of each point, in the order of the message."""
+    for slow in range(5 if consecutive else 4):
+        for fast in range(4 if consecutive else 5):
+            turned = (3 if consecutive else 4) - fast if alternating and slow % 2 else fast
+            i, j = (slow, turned) if consecutive else (turned, slow)
+            yield 4 - i if i_negative else i, j if j_positive else 3 - j
+
+
+def located(path) -> dict[tuple[float, float], float]:
+    """Values of the one field of a file by latitude and longitude."""
+    with xr.open_dataset(scan(path), engine="zaro") as ds:
+        (name,) = ds.data_vars
+        columns = xr.broadcast(ds["latitude"], ds["longitude"], ds[name])
+        lat, lon, values = (one.transpose(*columns[2].dims).values.reshape(-1) for one in columns)
+        return dict(zip(zip(lat.round(3), lon.round(3), strict=True), values.round(3), strict=True))
+
+
+MODES = list(itertools.product((0, 1), repeat=4))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_values_are_where_the_scanning_mode_says(tmp_path, mode):
+    (tmp_path / "f.grib2").write_bytes(lat_lon_grid(*mode))
+    found = located(tmp_path / "f.grib2")
+    assert found == {(37.0 + j, 10.0 + i): float(k) for k, (i, j) in enumerate(walk(*mode))}
+    if mode[0] or mode[2]:
+        return  # cfgrib takes columns for rows, and does not look whether they go westward
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ds = xr.open_dataset(tmp_path / "f.grib2", engine="cfgrib", backend_kwargs={"indexpath": ""})
+    places = itertools.product(ds["latitude"].values, ds["longitude"].values)
+    assert found == dict(zip(places, ds["t"].values.reshape(-1).tolist(), strict=True))
+
+
+def test_rows_of_a_reduced_grid_that_scan_in_turns_are_an_error(tmp_path):
+    (tmp_path / "f.grib2").write_bytes(message("reduced_gg_sfc_grib2", alternativeRowScanning=1))
+    with pytest.raises(ScanError, match="alternativeRowScanning=1 is not supported"):
+        scan(tmp_path / "f.grib2")
 
 
 def accumulated(start, end):

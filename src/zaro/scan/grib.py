@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from zaro.errors import ScanError
 from zaro.references.layout import join_path
 from zaro.scan.draft import Chunks, Draft, SetBuilder
-from zaro.scan.gribfile import BrokenMessageError, fields_of, handle, messages
+from zaro.scan.gribfile import BrokenMessageError, fields_of, get, handle, messages, shape_of, straighten
 from zaro.scan.source import Source
 
 __all__ = ["scan_grib"]
@@ -118,42 +118,33 @@ def _fields(source: Source, grids: dict[str, _Grid]) -> Iterator[_Field]:
                 raise ScanError(source.url, "", f"message at byte {offset}, field {number}: {err}") from err
 
 
-def _get(made: Any, key: str, default: Any, kind: Any = None) -> Any:
-    import eccodes
-
-    try:
-        return eccodes.codes_get(made, key, kind) if kind else eccodes.codes_get(made, key)
-    except eccodes.KeyValueNotFoundError:
-        return default
-
-
 def _describe(made: Any, grids: dict[str, _Grid], offset: int, length: int, number: int) -> _Field:
     attrs = {
         f"GRIB_{key}": value
         for key in _ATTRIBUTES
-        if (value := _get(made, key, None)) not in (None, "unknown")
+        if (value := get(made, key, None)) not in (None, "unknown")
     }
-    attrs |= {"units": _get(made, "units", "1"), "long_name": _get(made, "name", "")}
+    attrs |= {"units": get(made, "units", "1"), "long_name": get(made, "name", "")}
     if "GRIB_cfName" in attrs:
         attrs["standard_name"] = attrs["GRIB_cfName"]
-    key = str(_get(made, "md5GridSection", ""))
+    key = str(get(made, "md5GridSection", ""))
     if key not in grids:
         grids[key] = _grid(made)
     number_of_key = "_".join(
-        str(_get(made, k, 0)) for k in ("discipline", "parameterCategory", "parameterNumber")
+        str(get(made, k, 0)) for k in ("discipline", "parameterCategory", "parameterNumber")
     )
     names = [
-        _get(made, "cfVarName", "unknown"),
-        _get(made, "shortName", "unknown"),
+        get(made, "cfVarName", "unknown"),
+        get(made, "shortName", "unknown"),
         f"parameter_{number_of_key}",
     ]
     start, end = _steps(made)
     return _Field(
         next(str(name) for name in names if name not in ("unknown", "~")),
-        str(_get(made, "typeOfLevel", "unknown")),
-        str(_get(made, "stepType", "instant")),
+        str(get(made, "typeOfLevel", "unknown")),
+        str(get(made, "stepType", "instant")),
         key,
-        (_time(made), end, int(_get(made, "number", 0)), float(_get(made, "level", 0, float))),
+        (_time(made), end, int(get(made, "number", 0)), float(get(made, "level", 0, float))),
         (_interval(start, end), *(_mark(made, key) for key in _MARKS)),
         attrs,
         offset,
@@ -163,8 +154,8 @@ def _describe(made: Any, grids: dict[str, _Grid], offset: int, length: int, numb
 
 
 def _time(made: Any) -> int:
-    date, time = int(_get(made, "dataDate", 19700101)), int(_get(made, "dataTime", 0))
-    second = int(_get(made, "second", 0))
+    date, time = int(get(made, "dataDate", 19700101)), int(get(made, "dataTime", 0))
+    second = int(get(made, "second", 0))
     text = f"{date // 10000:04}-{date // 100 % 100:02}-{date % 100:02}T{time // 100:02}:{time % 100:02}"
     return int(np.datetime64(text, "s").astype("i8")) + (0 if second == _NO_SECOND else second)
 
@@ -177,7 +168,7 @@ def _steps(made: Any) -> tuple[float, float]:
         eccodes.codes_set(made, "stepUnits", "s")
         start, end = (eccodes.codes_get(made, key, int) / 3600 for key in ("startStep", "endStep"))
     except eccodes.CodesInternalError:
-        start, end = (float(_get(made, key, 0, int)) for key in ("startStep", "endStep"))
+        start, end = (float(get(made, key, 0, int)) for key in ("startStep", "endStep"))
     return start, end
 
 
@@ -190,27 +181,22 @@ def _interval(start: float, end: float) -> str:
 
 
 def _mark(made: Any, key: str) -> str:
-    value = _get(made, key, "")
+    value = get(made, key, "")
     if not isinstance(value, str):
-        value = f"{_get(made, key, 0, float):.10g}"  # some numbers with a fraction pass for integers
+        value = f"{get(made, key, 0, float):.10g}"  # some numbers with a fraction pass for integers
     return f"{_MARKS[key]}{value}"
 
 
 def _grid(made: Any) -> _Grid:
     import eccodes
 
-    n = int(eccodes.codes_get(made, "numberOfPoints") if _get(made, "numberOfPoints", None) else 0)
     try:
         lat = np.asarray(eccodes.codes_get_array(made, "latitudes"), np.float64)
         lon = np.asarray(eccodes.codes_get_array(made, "longitudes"), np.float64)
     except eccodes.CodesInternalError:  # spectral fields have no points
         lat = lon = np.empty(0)
-    n = n or int(eccodes.codes_get_size(made, "values"))
-    columns, rows = (int(_get(made, a, 0) or _get(made, b, 0) or 0) for a, b in (("Ni", "Nx"), ("Nj", "Ny")))
-    shape: tuple[int, ...] = (n,)
-    if rows * columns == n and rows > 0:
-        consecutive = int(_get(made, "jPointsAreConsecutive", 0))
-        shape = (columns, rows) if consecutive else (rows, columns)
+    shape = shape_of(made)
+    straighten(made, np.empty(shape))  # an error now, not when a value is read
     return _Grid(shape, lat, lon)
 
 
