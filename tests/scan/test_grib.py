@@ -209,6 +209,53 @@ def test_fields_of_one_place_are_told_apart(tmp_path, make, places, names):
         np.testing.assert_array_equal(root[name][...].reshape(len(its), N), expected, err_msg=name)
 
 
+def edition_1(table, number, step):
+    """A field of a parameter of a table of edition 1."""
+    keys = {"table2Version": table, "indicatorOfParameter": number, "P1": step}
+    return message("regular_ll_sfc_grib1", values=RNG.normal(5, 1, N), **keys)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param({"parameter_250_3": [(250, 3, 6)], "parameter_250_77": [(250, 77, 12)]}, id="unknown"),
+        pytest.param({"parameter_250_3": [(250, 3, 6), (250, 3, 12)]}, id="one that is unknown"),
+        pytest.param(
+            {"tp_param228": [(128, 228, 6)], "tp_param228228": [(228, 228, 12)]}, id="one name of two"
+        ),
+        pytest.param(
+            {"tp_param228": [(128, 228, 6)], "tp_param228228": [(228, 228, 6)]},
+            id="one name and place of two",
+        ),
+        pytest.param({"tp": [(228, 228, 6), (228, 228, 12)]}, id="one"),
+    ],
+)
+def test_parameters_are_told_apart(tmp_path, names):
+    found = {place: edition_1(*place) for places in names.values() for place in places}
+    (tmp_path / "f.grib1").write_bytes(b"".join(found.values()))
+    root = zaro.open(scan(tmp_path / "f.grib1"))
+    arrays = {name: node for name, node in root.items() if "GRIB_gridType" in node.attrs}
+    assert set(arrays) == set(names)
+    for name, places in names.items():
+        expected = [decoded(found[place]) for place in places]
+        np.testing.assert_array_equal(arrays[name][...].reshape(len(places), N), expected)
+        if name.startswith("tp"):
+            assert arrays[name].attrs["units"] == ("m" if places[0][0] == 128 else "kg m**-2")
+
+
+def test_centres_number_parameters_on_their_own(tmp_path):
+    keys = {"discipline": 0, "parameterCategory": 200, "parameterNumber": 200}
+    found = {
+        centre: message(values=RNG.normal(5, 1, N), centre=centre, step=step, **keys)
+        for step, centre in enumerate(("ecmf", "kwbc"))
+    }
+    (tmp_path / "f.grib2").write_bytes(b"".join(found.values()))
+    root = zaro.open(scan(tmp_path / "f.grib2"))
+    for centre, data in found.items():
+        array = root[f"parameter_0_200_200_centre{centre}"]
+        np.testing.assert_array_equal(array[...].reshape(-1), decoded(data))
+
+
 def test_times_have_seconds(tmp_path):
     found = [message(values=RNG.normal(5, 1, N), second=second) for second in (30, 0)]
     (tmp_path / "f.grib2").write_bytes(b"".join(found))

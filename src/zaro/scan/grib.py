@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,18 +33,24 @@ _MARKS = {
     "firstWavelength": "wavelength",
     "directionNumber": "direction",
     "frequencyNumber": "frequency",
-    "paramId": "param",
 }
 """What else tells fields apart that have one place: key, and what stands before its value in a name."""
+
+
+class _Kind(NamedTuple):
+    """What fields of one array have in common."""
+
+    name: str
+    level_type: str
+    step_type: str
+    parameter: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Field:
     """One field: what it is of, where among others of that it stands, and where it lies."""
 
-    name: str
-    level_type: str
-    step_type: str
+    kind: _Kind
     grid: str
     at: tuple[int, float, int, float]  # time (s), step (h), member, level
     marks: tuple[str, ...]  # length of the interval, and _MARKS
@@ -81,9 +87,10 @@ class _Grid:
 def scan_grib(source: Source, builder: SetBuilder) -> None:
     """Add every field of a GRIB file.
 
-    Names and coordinates are those of cfgrib. A variable that occurs on several types of level or steps
-    has them in its name, and so has one whose fields differ in nothing but their interval, lower level,
-    percentile or the like; where there are several grids, each is a group. A field that comes twice is one.
+    Names and coordinates are those of cfgrib. A variable that occurs on several types of level or steps or
+    of several parameters has them in its name, and so has one whose fields differ in nothing but their
+    interval, lower level, percentile or the like; where there are several grids, each is a group. A field
+    that comes twice is one.
 
     Raises
     ------
@@ -130,19 +137,9 @@ def _describe(made: Any, grids: dict[str, _Grid], offset: int, length: int, numb
     key = str(get(made, "md5GridSection", ""))
     if key not in grids:
         grids[key] = _grid(made)
-    number_of_key = "_".join(
-        str(get(made, k, 0)) for k in ("discipline", "parameterCategory", "parameterNumber")
-    )
-    names = [
-        get(made, "cfVarName", "unknown"),
-        get(made, "shortName", "unknown"),
-        f"parameter_{number_of_key}",
-    ]
     start, end = _steps(made)
     return _Field(
-        next(str(name) for name in names if name not in ("unknown", "~")),
-        str(get(made, "typeOfLevel", "unknown")),
-        str(get(made, "stepType", "instant")),
+        _kind(made),
         key,
         (_time(made), end, int(get(made, "number", 0)), float(get(made, "level", 0, float))),
         (_interval(start, end), *(_mark(made, key) for key in _MARKS)),
@@ -150,6 +147,24 @@ def _describe(made: Any, grids: dict[str, _Grid], offset: int, length: int, numb
         offset,
         length,
         number,
+    )
+
+
+def _kind(made: Any) -> _Kind:
+    numbers = [get(made, key, None) for key in ("discipline", "parameterCategory", "parameterNumber")]
+    if None in numbers:  # edition 1
+        numbers = [get(made, key, 0) for key in ("table2Version", "indicatorOfParameter")]
+    names = [
+        get(made, "cfVarName", "unknown"),
+        get(made, "shortName", "unknown"),
+        "_".join(["parameter", *map(str, numbers)]),
+    ]
+    known = get(made, "paramId", 0)  # one name is of several, as tp in metres and in kg m**-2
+    return _Kind(
+        next(str(name) for name in names if name not in ("unknown", "~")),
+        str(get(made, "typeOfLevel", "unknown")),
+        str(get(made, "stepType", "instant")),
+        f"param{known}" if known else f"centre{get(made, 'centre', '')}",
     )
 
 
@@ -213,9 +228,9 @@ class _Hypercubes:
     def add(self, found: list[_Field]) -> None:
         """Gather fields by what they are of."""
         self._positions()
-        by_kind: dict[tuple[str, str, str], list[_Field]] = {}
+        by_kind: dict[_Kind, list[_Field]] = {}
         for one in found:
-            by_kind.setdefault((one.name, one.level_type, one.step_type), []).append(one)
+            by_kind.setdefault(one.kind, []).append(one)
         axes: dict[str, dict[tuple[float, ...], str]] = {}
         for kind, fields in by_kind.items():
             name = self._name(kind, list(by_kind))
@@ -224,21 +239,17 @@ class _Hypercubes:
                 if not self.builder.settings.skips(path):
                     self._array(path, kind, some, axes)
 
-    def _name(self, kind: tuple[str, str, str], kinds: list[tuple[str, str, str]]) -> str:
-        name, level, step = kind
-        same = [other for other in kinds if other[0] == name]
-        parts = [name]
-        parts += [level] if any(other[1] != level for other in same) else []
-        parts += [step] if any(other[2] != step for other in same) else []
-        return "_".join(parts)
+    def _name(self, kind: _Kind, kinds: list[_Kind]) -> str:
+        same = [other for other in kinds if other.name == kind.name]
+        return "_".join(
+            [kind.name, *(part for k, part in enumerate(kind) if any(o[k] != part for o in same))]
+        )
 
-    def _array(
-        self, path: str, kind: tuple[str, str, str], fields: list[_Field], axes: dict[str, dict[Any, str]]
-    ) -> None:
+    def _array(self, path: str, kind: _Kind, fields: list[_Field], axes: dict[str, dict[Any, str]]) -> None:
         values = [sorted({one.at[k] for one in fields}) for k in range(4)]
-        if kind[1] == "isobaricInhPa":  # upwards, as cfgrib has it
+        if kind.level_type == "isobaricInhPa":  # upwards, as cfgrib has it
             values[3].reverse()
-        names = ["time", "step", "number", kind[1]]
+        names = ["time", "step", "number", kind.level_type]
         long = [k for k in range(4) if len(values[k]) > 1]
         dims = [self._axis(names[k], tuple(values[k]), axes) for k in long]
         scalars = [self._scalar(names[k], values[k][0], axes) for k in range(4) if k not in long]
