@@ -35,6 +35,23 @@ _MARKS = {
     "frequencyNumber": "frequency",
 }
 """What else tells fields apart that have one place: key, and what stands before its value in a name."""
+_AS_STORED = {"regular_ll", "rotated_ll", "lambert_azimuthal_equal_area"}
+"""Grids of which ecCodes gives the positions in the order of the values, however they scan."""
+_ROW_BY_ROW = {"regular_gg", "rotated_gg"}
+"""Grids of which it does so but for columns: it gives the rows."""
+_FROM_SOUTH_WEST = {
+    "lambert",
+    "lambert_lam",
+    "polar_stereographic",
+    "polar_stereographic_lam",
+    "mercator",
+    "mercator_lam",
+}
+"""Grids of which it gives rows eastward, the first point at the south-west corner, however they scan.
+
+Readers differ on which corner that point is where a grid scans to the west or south: ecCodes and GDAL take
+it for the south-west one, wgrib2 and pygrib for the first that is stored. No key tells who is right.
+"""
 
 
 class _Kind(NamedTuple):
@@ -67,11 +84,12 @@ class _Grid:
     shape: tuple[int, ...]
     latitude: NDArray[np.float64]
     longitude: NDArray[np.float64]
+    problem: str = ""  # why the positions are not known
 
     @property
     def separable(self) -> bool:
         """Whether every row has one latitude and every column one longitude."""
-        if len(self.shape) != 2:
+        if len(self.shape) != 2 or not self.latitude.size:
             return False
         lat, lon = self.latitude.reshape(self.shape), self.longitude.reshape(self.shape)
         return bool((lat == lat[:, :1]).all() and (lon == lon[:1]).all())
@@ -95,7 +113,8 @@ def scan_grib(source: Source, builder: SetBuilder) -> None:
     Raises
     ------
     ScanError
-        A message is broken, or two fields have the same place, and nothing known tells them apart.
+        A message is broken, two fields have the same place, and nothing known tells them apart, or a grid
+        scans in a way for which its positions are not known.
     """
     grids: dict[str, _Grid] = {}
     try:
@@ -205,14 +224,37 @@ def _mark(made: Any, key: str) -> str:
 def _grid(made: Any) -> _Grid:
     import eccodes
 
+    shape = shape_of(made)
+    straighten(made, np.empty(shape))  # an error now, not when a value is read
+    nowhere = np.empty(0)
+    problem = _unknown_order(made)
+    if problem:
+        return _Grid(shape, nowhere, nowhere, problem)
     try:
         lat = np.asarray(eccodes.codes_get_array(made, "latitudes"), np.float64)
         lon = np.asarray(eccodes.codes_get_array(made, "longitudes"), np.float64)
     except eccodes.CodesInternalError:  # spectral fields have no points
-        lat = lon = np.empty(0)
-    shape = shape_of(made)
-    straighten(made, np.empty(shape))  # an error now, not when a value is read
+        return _Grid(shape, nowhere, nowhere)
+    if get(made, "jPointsAreConsecutive", 0) and get(made, "gridType", "") not in _AS_STORED:
+        lat, lon = (one.reshape(shape[::-1]).T.reshape(-1) for one in (lat, lon))
     return _Grid(shape, lat, lon)
+
+
+def _unknown_order(made: Any) -> str:
+    """Why the positions of a grid cannot be told from those that ecCodes gives, if so."""
+    keys = ("iScansNegatively", "jScansPositively", "jPointsAreConsecutive")
+    mode = west, north, columns = tuple(get(made, key, 0) for key in keys)
+    kind = get(made, "gridType", "")
+    if kind in _FROM_SOUTH_WEST:
+        known = not west and north
+    else:
+        other = west or columns or (north and kind != "reduced_ll")  # its rows go from first to last latitude
+        known = kind in _AS_STORED or kind in _ROW_BY_ROW or not other
+    if known:
+        return ""
+    spelled = ", ".join(f"{key}={value}" for key, value in zip(keys, mode, strict=True))
+    todo = "skip latitude and longitude to scan the rest"
+    return f"positions of {kind} grids with {spelled} are not supported; {todo}"
 
 
 @dataclass(slots=True)
@@ -290,7 +332,8 @@ class _Hypercubes:
             [{"id": "zaro_grib", "field": first.number}],
             dict(first.attrs),
         )
-        coordinates = [*scalars, *(() if self.grid.separable else ("latitude", "longitude"))]
+        apart = not self.grid.separable and self.grid.latitude.size
+        coordinates = [*scalars, *(("latitude", "longitude") if apart else ())]
         draft.attrs["coordinates"] = " ".join(coordinates)
         ids = np.fromiter(where, np.int64, len(where))
         offset = np.array([one.offset for one in where.values()], np.int64)
@@ -302,6 +345,11 @@ class _Hypercubes:
 
     def _positions(self) -> None:
         grid, separable = self.grid, self.grid.separable
+        wanted = (
+            not self.builder.settings.skips(join_path(self.group, k)) for k in ("latitude", "longitude")
+        )
+        if grid.problem and any(wanted):
+            raise ScanError(self.source.url, self.group, grid.problem)
         if not grid.latitude.size:
             return
         for k, (name, values, units) in enumerate(
