@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
+import eccodes
 import numpy as np
 import pytest
 import xarray as xr
@@ -64,6 +66,193 @@ def test_grids_of_every_kind_are_read(tmp_path, sample):
     values = [node for node in root.values() if "GRIB_gridType" in node.attrs]
     assert len(values) == 1
     np.testing.assert_array_equal(values[0][...].reshape(-1), decoded(data))
+
+
+def lat_lon_grid(i_negative, j_positive, consecutive, alternating, **keys) -> bytes:
+    """Five by four points from 40N 10E to 37N 14E; values count in the order of the message."""
+    south, north = 37.0, 40.0
+    first, last = ("First", "Last") if j_positive else ("Last", "First")
+    west, east = ("Last", "First") if i_negative else ("First", "Last")
+    return message(
+        "regular_ll_pl_grib2",
+        **{f"latitudeOf{first}GridPointInDegrees": south, f"latitudeOf{last}GridPointInDegrees": north},
+        **{f"longitudeOf{west}GridPointInDegrees": 10.0, f"longitudeOf{east}GridPointInDegrees": 14.0},
+        **{"iDirectionIncrementInDegrees": 1.0, "jDirectionIncrementInDegrees": 1.0, "Ni": 5, "Nj": 4},
+        **scanning(i_negative, j_positive, consecutive, alternating),
+        **keys,
+        values=np.arange(20.0),
+        bitsPerValue=16,
+    )
+
+
+def scanning(i_negative, j_positive, consecutive, alternating) -> dict[str, int]:
+    return {
+        "iScansNegatively": i_negative,
+        "jScansPositively": j_positive,
+        "jPointsAreConsecutive": consecutive,
+        "alternativeRowScanning": alternating,
+    }
+
+
+def walk(i_negative, j_positive, consecutive, alternating):
+    """Column from the west and row from the south of each point, in the order of the message."""
+    for slow in range(5 if consecutive else 4):
+        for fast in range(4 if consecutive else 5):
+            turned = (3 if consecutive else 4) - fast if alternating and slow % 2 else fast
+            i, j = (slow, turned) if consecutive else (turned, slow)
+            yield 4 - i if i_negative else i, j if j_positive else 3 - j
+
+
+def located(path) -> dict[tuple[float, float], float]:
+    """Values of the one field of a file by latitude and longitude."""
+    with xr.open_dataset(scan(path), engine="zaro") as ds:
+        (name,) = ds.data_vars
+        columns = xr.broadcast(ds["latitude"], ds["longitude"], ds[name])
+        lat, lon, values = (one.transpose(*columns[2].dims).values.reshape(-1) for one in columns)
+        return dict(zip(zip(lat.round(3), lon.round(3), strict=True), values.round(3), strict=True))
+
+
+MODES = list(itertools.product((0, 1), repeat=4))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_values_are_where_the_scanning_mode_says(tmp_path, mode):
+    (tmp_path / "f.grib2").write_bytes(lat_lon_grid(*mode))
+    found = located(tmp_path / "f.grib2")
+    assert found == {(37.0 + j, 10.0 + i): float(k) for k, (i, j) in enumerate(walk(*mode))}
+    if mode[0] or mode[2]:
+        return  # cfgrib takes columns for rows, and does not look whether they go westward
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ds = xr.open_dataset(tmp_path / "f.grib2", engine="cfgrib", backend_kwargs={"indexpath": ""})
+    places = itertools.product(ds["latitude"].values, ds["longitude"].values)
+    assert found == dict(zip(places, ds["t"].values.reshape(-1).tolist(), strict=True))
+
+
+STEP, RADIUS = 50_000.0, 6_371_229.0  # metres
+
+
+def mercator(lat, lon):
+    return np.cos(np.pi / 9) * lon, np.cos(np.pi / 9) * np.log(np.tan(np.pi / 4 + lat / 2))
+
+
+def polar_stereographic(lat, lon):
+    rho = (1 + np.sin(np.pi / 3)) * np.tan(np.pi / 4 - lat / 2)
+    return rho * np.sin(lon - np.radians(5)), -rho * np.cos(lon - np.radians(5))
+
+
+def lambert(lat, lon):
+    n = np.sin(np.pi / 4)
+    rho = np.cos(np.pi / 4) * (np.tan(3 * np.pi / 8) / np.tan(np.pi / 4 + lat / 2)) ** n / n
+    return rho * np.sin(n * (lon - np.radians(5))), -rho * np.cos(n * (lon - np.radians(5)))
+
+
+def lambert_azimuthal_equal_area(lat, lon):
+    centre, angle = np.radians(52), lon - np.radians(5)
+    cosine = np.sin(centre) * np.sin(lat) + np.cos(centre) * np.cos(lat) * np.cos(angle)
+    y = np.cos(centre) * np.sin(lat) - np.sin(centre) * np.cos(lat) * np.cos(angle)
+    return np.cos(lat) * np.sin(angle) * np.sqrt(2 / (1 + cosine)), y * np.sqrt(2 / (1 + cosine))
+
+
+PROJECTIONS = {
+    mercator: {"LaDInDegrees": 20.0, "DiInMetres": STEP, "DjInMetres": STEP},
+    polar_stereographic: {"LaDInDegrees": 60.0, "orientationOfTheGridInDegrees": 5.0},
+    lambert: dict.fromkeys(("LaDInDegrees", "Latin1InDegrees", "Latin2InDegrees"), 45.0)
+    | {"LoVInDegrees": 5.0},
+    lambert_azimuthal_equal_area: {
+        "standardParallelInDegrees": 52.0,
+        "centralLongitudeInDegrees": 5.0,
+        "xDirectionGridLengthInMetres": STEP,
+        "yDirectionGridLengthInMetres": STEP,
+    },
+}
+
+
+def projected_grid(project, mode) -> bytes:
+    """Five by four points, the first at 50N 10E; values count in the order of the message."""
+    steps = {"DxInMetres": STEP, "DyInMetres": STEP} if project in (lambert, polar_stereographic) else {}
+    first = {"latitudeOfFirstGridPointInDegrees": 50.0, "longitudeOfFirstGridPointInDegrees": 10.0}
+    size = {"gridType": project.__name__, "Nx": 5, "Ny": 4, "shapeOfTheEarth": 6}
+    keys = size | first | steps | PROJECTIONS[project] | scanning(*mode)
+    return message("regular_ll_pl_grib2", **keys, values=np.arange(20.0), bitsPerValue=16)
+
+
+def by_iterator(path) -> dict[tuple[float, float], float]:
+    """Values by latitude and longitude, as ecCodes pairs them."""
+    handle = eccodes.codes_new_from_message(path.read_bytes())
+    found = eccodes.codes_grib_get_data(handle)
+    eccodes.codes_release(handle)
+    return {(round(one["lat"], 3), round(one["lon"], 3)): round(one["value"], 3) for one in found}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("project", PROJECTIONS)
+def test_values_of_projected_grids_are_where_the_projection_puts_them(tmp_path, project, mode):
+    (tmp_path / "f.grib2").write_bytes(projected_grid(project, mode))
+    corner = np.array(project(*np.radians((50, 10))))
+    # of the others ecCodes, and GDAL, take the first point for the one in the south-west
+    start = np.array(next(walk(*mode)) if project is lambert_azimuthal_equal_area else (0, 0))
+    there, found = located(tmp_path / "f.grib2"), {}
+    if not (
+        mode[3] and (mode[2] or project is lambert_azimuthal_equal_area)
+    ):  # its iterator follows no turns
+        assert there == by_iterator(tmp_path / "f.grib2")
+    for (lat, lon), value in there.items():
+        steps = (np.array(project(*np.radians((lat, lon)))) - corner) * RADIUS / STEP
+        np.testing.assert_allclose(steps, steps.round(), atol=0.01)
+        found[tuple(start + steps.round().astype(int))] = value
+    assert found == {place: float(k) for k, place in enumerate(walk(*mode))}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("sample", ["regular_gg_sfc_grib2", "rotated_gg_sfc_grib2"])
+def test_values_of_gaussian_grids_are_where_the_scanning_mode_says(tmp_path, sample, mode):
+    i_negative, j_positive, consecutive, alternating = mode
+    ends = {
+        "latitudeOfFirstGridPointInDegrees": -87.864 if j_positive else 87.864,
+        "latitudeOfLastGridPointInDegrees": 87.864 if j_positive else -87.864,
+        "longitudeOfFirstGridPointInDegrees": 357.188 if i_negative else 0.0,
+        "longitudeOfLastGridPointInDegrees": 0.0 if i_negative else 357.188,
+    }
+    north = np.repeat(np.arange(64), 128).reshape(64, 128)  # rows from the south
+    east = np.tile(np.arange(128), 64).reshape(64, 128)
+    lines = np.stack([north, east])[:, :: 1 if j_positive else -1, :: -1 if i_negative else 1]
+    lines = lines.transpose(0, 2, 1).copy() if consecutive else lines.copy()
+    if alternating:
+        lines[:, 1::2] = lines[:, 1::2, ::-1]
+    stored = (lines[0] * 128 + lines[1]).reshape(-1).astype("f8")
+    (tmp_path / "f.grib2").write_bytes(
+        message(sample, values=stored, bitsPerValue=16, **ends, **scanning(*mode))
+    )
+    (tmp_path / "plain.grib2").write_bytes(
+        message(sample, values=np.arange(8192.0).reshape(64, 128)[::-1].reshape(-1), bitsPerValue=16)
+    )
+    found, plain = located(tmp_path / "f.grib2"), located(tmp_path / "plain.grib2")
+    assert {(lat, round(lon % 360, 2)): v for (lat, lon), v in found.items()} == {
+        (lat, round(lon % 360, 2)): v for (lat, lon), v in plain.items()
+    }
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rotated_grids_scan_as_others(tmp_path, mode):
+    (tmp_path / "f.grib2").write_bytes(lat_lon_grid(*mode, gridType="rotated_ll"))
+    (tmp_path / "plain.grib2").write_bytes(lat_lon_grid(0, 1, 0, 0, gridType="rotated_ll"))
+    found, plain = located(tmp_path / "f.grib2"), located(tmp_path / "plain.grib2")
+    at = {value: place for place, value in plain.items()}
+    assert found == {at[5.0 * j + i]: float(k) for k, (i, j) in enumerate(walk(*mode))}
+
+
+@pytest.mark.parametrize("key", ["iScansNegatively", "jScansPositively", "jPointsAreConsecutive"])
+def test_reduced_grids_that_scan_otherwise_are_an_error(tmp_path, key):
+    (tmp_path / "f.grib2").write_bytes(message("reduced_gg_sfc_grib2", **{key: 1}))
+    with pytest.raises(ScanError, match=f"positions of reduced_gg grids with .*{key}=1"):
+        scan(tmp_path / "f.grib2")
+
+
+def test_rows_of_a_reduced_grid_that_scan_in_turns_are_an_error(tmp_path):
+    (tmp_path / "f.grib2").write_bytes(message("reduced_gg_sfc_grib2", alternativeRowScanning=1))
+    with pytest.raises(ScanError, match="alternativeRowScanning=1 is not supported"):
+        scan(tmp_path / "f.grib2")
 
 
 def accumulated(start, end):
@@ -140,6 +329,53 @@ def test_fields_of_one_place_are_told_apart(tmp_path, make, places, names):
     for name, its in names.items():
         expected = [decoded(found[place]) for place in its]
         np.testing.assert_array_equal(root[name][...].reshape(len(its), N), expected, err_msg=name)
+
+
+def edition_1(table, number, step):
+    """A field of a parameter of a table of edition 1."""
+    keys = {"table2Version": table, "indicatorOfParameter": number, "P1": step}
+    return message("regular_ll_sfc_grib1", values=RNG.normal(5, 1, N), **keys)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param({"parameter_250_3": [(250, 3, 6)], "parameter_250_77": [(250, 77, 12)]}, id="unknown"),
+        pytest.param({"parameter_250_3": [(250, 3, 6), (250, 3, 12)]}, id="one that is unknown"),
+        pytest.param(
+            {"tp_param228": [(128, 228, 6)], "tp_param228228": [(228, 228, 12)]}, id="one name of two"
+        ),
+        pytest.param(
+            {"tp_param228": [(128, 228, 6)], "tp_param228228": [(228, 228, 6)]},
+            id="one name and place of two",
+        ),
+        pytest.param({"tp": [(228, 228, 6), (228, 228, 12)]}, id="one"),
+    ],
+)
+def test_parameters_are_told_apart(tmp_path, names):
+    found = {place: edition_1(*place) for places in names.values() for place in places}
+    (tmp_path / "f.grib1").write_bytes(b"".join(found.values()))
+    root = zaro.open(scan(tmp_path / "f.grib1"))
+    arrays = {name: node for name, node in root.items() if "GRIB_gridType" in node.attrs}
+    assert set(arrays) == set(names)
+    for name, places in names.items():
+        expected = [decoded(found[place]) for place in places]
+        np.testing.assert_array_equal(arrays[name][...].reshape(len(places), N), expected)
+        if name.startswith("tp"):
+            assert arrays[name].attrs["units"] == ("m" if places[0][0] == 128 else "kg m**-2")
+
+
+def test_centres_number_parameters_on_their_own(tmp_path):
+    keys = {"discipline": 0, "parameterCategory": 200, "parameterNumber": 200}
+    found = {
+        centre: message(values=RNG.normal(5, 1, N), centre=centre, step=step, **keys)
+        for step, centre in enumerate(("ecmf", "kwbc"))
+    }
+    (tmp_path / "f.grib2").write_bytes(b"".join(found.values()))
+    root = zaro.open(scan(tmp_path / "f.grib2"))
+    for centre, data in found.items():
+        array = root[f"parameter_0_200_200_centre{centre}"]
+        np.testing.assert_array_equal(array[...].reshape(-1), decoded(data))
 
 
 def test_times_have_seconds(tmp_path):

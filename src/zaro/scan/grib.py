@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from zaro.errors import ScanError
 from zaro.references.layout import join_path
 from zaro.scan.draft import Chunks, Draft, SetBuilder
-from zaro.scan.gribfile import BrokenMessageError, fields_of, handle, messages
+from zaro.scan.gribfile import BrokenMessageError, fields_of, get, handle, messages, shape_of, straighten
 from zaro.scan.source import Source
 
 __all__ = ["scan_grib"]
@@ -33,18 +33,41 @@ _MARKS = {
     "firstWavelength": "wavelength",
     "directionNumber": "direction",
     "frequencyNumber": "frequency",
-    "paramId": "param",
 }
 """What else tells fields apart that have one place: key, and what stands before its value in a name."""
+_AS_STORED = {"regular_ll", "rotated_ll", "lambert_azimuthal_equal_area"}
+"""Grids of which ecCodes gives the positions in the order of the values, however they scan."""
+_ROW_BY_ROW = {"regular_gg", "rotated_gg"}
+"""Grids of which it does so but for columns: it gives the rows."""
+_FROM_SOUTH_WEST = {
+    "lambert",
+    "lambert_lam",
+    "polar_stereographic",
+    "polar_stereographic_lam",
+    "mercator",
+    "mercator_lam",
+}
+"""Grids of which it gives rows eastward, the first point at the south-west corner, however they scan.
+
+Readers differ on which corner that point is where a grid scans to the west or south: ecCodes and GDAL take
+it for the south-west one, as is done here, wgrib2 for the first that is stored. No key tells who is right.
+"""
+
+
+class _Kind(NamedTuple):
+    """What fields of one array have in common."""
+
+    name: str
+    level_type: str
+    step_type: str
+    parameter: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Field:
     """One field: what it is of, where among others of that it stands, and where it lies."""
 
-    name: str
-    level_type: str
-    step_type: str
+    kind: _Kind
     grid: str
     at: tuple[int, float, int, float]  # time (s), step (h), member, level
     marks: tuple[str, ...]  # length of the interval, and _MARKS
@@ -61,11 +84,12 @@ class _Grid:
     shape: tuple[int, ...]
     latitude: NDArray[np.float64]
     longitude: NDArray[np.float64]
+    problem: str = ""  # why the positions are not known
 
     @property
     def separable(self) -> bool:
         """Whether every row has one latitude and every column one longitude."""
-        if len(self.shape) != 2:
+        if len(self.shape) != 2 or not self.latitude.size:
             return False
         lat, lon = self.latitude.reshape(self.shape), self.longitude.reshape(self.shape)
         return bool((lat == lat[:, :1]).all() and (lon == lon[:1]).all())
@@ -81,14 +105,16 @@ class _Grid:
 def scan_grib(source: Source, builder: SetBuilder) -> None:
     """Add every field of a GRIB file.
 
-    Names and coordinates are those of cfgrib. A variable that occurs on several types of level or steps
-    has them in its name, and so has one whose fields differ in nothing but their interval, lower level,
-    percentile or the like; where there are several grids, each is a group. A field that comes twice is one.
+    Names and coordinates are those of cfgrib. A variable that occurs on several types of level or steps or
+    of several parameters has them in its name, and so has one whose fields differ in nothing but their
+    interval, lower level, percentile or the like; where there are several grids, each is a group. A field
+    that comes twice is one.
 
     Raises
     ------
     ScanError
-        A message is broken, or two fields have the same place, and nothing known tells them apart.
+        A message is broken, two fields have the same place, and nothing known tells them apart, or a grid
+        scans in a way for which its positions are not known.
     """
     grids: dict[str, _Grid] = {}
     try:
@@ -118,42 +144,23 @@ def _fields(source: Source, grids: dict[str, _Grid]) -> Iterator[_Field]:
                 raise ScanError(source.url, "", f"message at byte {offset}, field {number}: {err}") from err
 
 
-def _get(made: Any, key: str, default: Any, kind: Any = None) -> Any:
-    import eccodes
-
-    try:
-        return eccodes.codes_get(made, key, kind) if kind else eccodes.codes_get(made, key)
-    except eccodes.KeyValueNotFoundError:
-        return default
-
-
 def _describe(made: Any, grids: dict[str, _Grid], offset: int, length: int, number: int) -> _Field:
     attrs = {
         f"GRIB_{key}": value
         for key in _ATTRIBUTES
-        if (value := _get(made, key, None)) not in (None, "unknown")
+        if (value := get(made, key, None)) not in (None, "unknown")
     }
-    attrs |= {"units": _get(made, "units", "1"), "long_name": _get(made, "name", "")}
+    attrs |= {"units": get(made, "units", "1"), "long_name": get(made, "name", "")}
     if "GRIB_cfName" in attrs:
         attrs["standard_name"] = attrs["GRIB_cfName"]
-    key = str(_get(made, "md5GridSection", ""))
+    key = str(get(made, "md5GridSection", ""))
     if key not in grids:
         grids[key] = _grid(made)
-    number_of_key = "_".join(
-        str(_get(made, k, 0)) for k in ("discipline", "parameterCategory", "parameterNumber")
-    )
-    names = [
-        _get(made, "cfVarName", "unknown"),
-        _get(made, "shortName", "unknown"),
-        f"parameter_{number_of_key}",
-    ]
     start, end = _steps(made)
     return _Field(
-        next(str(name) for name in names if name not in ("unknown", "~")),
-        str(_get(made, "typeOfLevel", "unknown")),
-        str(_get(made, "stepType", "instant")),
+        _kind(made),
         key,
-        (_time(made), end, int(_get(made, "number", 0)), float(_get(made, "level", 0, float))),
+        (_time(made), end, int(get(made, "number", 0)), float(get(made, "level", 0, float))),
         (_interval(start, end), *(_mark(made, key) for key in _MARKS)),
         attrs,
         offset,
@@ -162,9 +169,27 @@ def _describe(made: Any, grids: dict[str, _Grid], offset: int, length: int, numb
     )
 
 
+def _kind(made: Any) -> _Kind:
+    numbers = [get(made, key, None) for key in ("discipline", "parameterCategory", "parameterNumber")]
+    if None in numbers:  # edition 1
+        numbers = [get(made, key, 0) for key in ("table2Version", "indicatorOfParameter")]
+    names = [
+        get(made, "cfVarName", "unknown"),
+        get(made, "shortName", "unknown"),
+        "_".join(["parameter", *map(str, numbers)]),
+    ]
+    known = get(made, "paramId", 0)  # one name is of several, as tp in metres and in kg m**-2
+    return _Kind(
+        next(str(name) for name in names if name not in ("unknown", "~")),
+        str(get(made, "typeOfLevel", "unknown")),
+        str(get(made, "stepType", "instant")),
+        f"param{known}" if known else f"centre{get(made, 'centre', '')}",
+    )
+
+
 def _time(made: Any) -> int:
-    date, time = int(_get(made, "dataDate", 19700101)), int(_get(made, "dataTime", 0))
-    second = int(_get(made, "second", 0))
+    date, time = int(get(made, "dataDate", 19700101)), int(get(made, "dataTime", 0))
+    second = int(get(made, "second", 0))
     text = f"{date // 10000:04}-{date // 100 % 100:02}-{date % 100:02}T{time // 100:02}:{time % 100:02}"
     return int(np.datetime64(text, "s").astype("i8")) + (0 if second == _NO_SECOND else second)
 
@@ -177,7 +202,7 @@ def _steps(made: Any) -> tuple[float, float]:
         eccodes.codes_set(made, "stepUnits", "s")
         start, end = (eccodes.codes_get(made, key, int) / 3600 for key in ("startStep", "endStep"))
     except eccodes.CodesInternalError:
-        start, end = (float(_get(made, key, 0, int)) for key in ("startStep", "endStep"))
+        start, end = (float(get(made, key, 0, int)) for key in ("startStep", "endStep"))
     return start, end
 
 
@@ -190,28 +215,53 @@ def _interval(start: float, end: float) -> str:
 
 
 def _mark(made: Any, key: str) -> str:
-    value = _get(made, key, "")
+    value = get(made, key, "")
     if not isinstance(value, str):
-        value = f"{_get(made, key, 0, float):.10g}"  # some numbers with a fraction pass for integers
+        value = f"{get(made, key, 0, float):.10g}"  # some numbers with a fraction pass for integers
     return f"{_MARKS[key]}{value}"
 
 
 def _grid(made: Any) -> _Grid:
     import eccodes
 
-    n = int(eccodes.codes_get(made, "numberOfPoints") if _get(made, "numberOfPoints", None) else 0)
+    shape = shape_of(made)
+    straighten(made, np.empty(shape))  # an error now, not when a value is read
+    nowhere = np.empty(0)
+    problem = _unknown_order(made)
+    if problem:
+        return _Grid(shape, nowhere, nowhere, problem)
     try:
         lat = np.asarray(eccodes.codes_get_array(made, "latitudes"), np.float64)
         lon = np.asarray(eccodes.codes_get_array(made, "longitudes"), np.float64)
     except eccodes.CodesInternalError:  # spectral fields have no points
-        lat = lon = np.empty(0)
-    n = n or int(eccodes.codes_get_size(made, "values"))
-    columns, rows = (int(_get(made, a, 0) or _get(made, b, 0) or 0) for a, b in (("Ni", "Nx"), ("Nj", "Ny")))
-    shape: tuple[int, ...] = (n,)
-    if rows * columns == n and rows > 0:
-        consecutive = int(_get(made, "jPointsAreConsecutive", 0))
-        shape = (columns, rows) if consecutive else (rows, columns)
-    return _Grid(shape, lat, lon)
+        return _Grid(shape, nowhere, nowhere)
+    return _Grid(shape, _as_stored(made, lat, shape), _as_stored(made, lon, shape))
+
+
+def _as_stored(made: Any, positions: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Positions that ecCodes gives, in the order of the values."""
+    kind = get(made, "gridType", "")
+    columns = bool(get(made, "jPointsAreConsecutive", 0))
+    if kind in _FROM_SOUTH_WEST:
+        rows = positions.reshape(shape[::-1] if columns else shape)
+        north, west = get(made, "jScansPositively", 0), get(made, "iScansNegatively", 0)
+        positions = rows[:: 1 if north else -1, :: -1 if west else 1].reshape(-1)
+    if columns and kind not in _AS_STORED:
+        positions = positions.reshape(shape[::-1]).T.reshape(-1)
+    return positions
+
+
+def _unknown_order(made: Any) -> str:
+    """Why the positions of a grid cannot be told from those that ecCodes gives, if so."""
+    keys = ("iScansNegatively", "jScansPositively", "jPointsAreConsecutive")
+    mode = west, north, columns = tuple(get(made, key, 0) for key in keys)
+    kind = get(made, "gridType", "")
+    other = west or columns or (north and kind != "reduced_ll")  # its rows go from first to last latitude
+    if kind in _AS_STORED | _ROW_BY_ROW | _FROM_SOUTH_WEST or not other:
+        return ""
+    spelled = ", ".join(f"{key}={value}" for key, value in zip(keys, mode, strict=True))
+    todo = "skip latitude and longitude to scan the rest"
+    return f"positions of {kind} grids with {spelled} are not supported; {todo}"
 
 
 @dataclass(slots=True)
@@ -227,9 +277,9 @@ class _Hypercubes:
     def add(self, found: list[_Field]) -> None:
         """Gather fields by what they are of."""
         self._positions()
-        by_kind: dict[tuple[str, str, str], list[_Field]] = {}
+        by_kind: dict[_Kind, list[_Field]] = {}
         for one in found:
-            by_kind.setdefault((one.name, one.level_type, one.step_type), []).append(one)
+            by_kind.setdefault(one.kind, []).append(one)
         axes: dict[str, dict[tuple[float, ...], str]] = {}
         for kind, fields in by_kind.items():
             name = self._name(kind, list(by_kind))
@@ -238,21 +288,17 @@ class _Hypercubes:
                 if not self.builder.settings.skips(path):
                     self._array(path, kind, some, axes)
 
-    def _name(self, kind: tuple[str, str, str], kinds: list[tuple[str, str, str]]) -> str:
-        name, level, step = kind
-        same = [other for other in kinds if other[0] == name]
-        parts = [name]
-        parts += [level] if any(other[1] != level for other in same) else []
-        parts += [step] if any(other[2] != step for other in same) else []
-        return "_".join(parts)
+    def _name(self, kind: _Kind, kinds: list[_Kind]) -> str:
+        same = [other for other in kinds if other.name == kind.name]
+        return "_".join(
+            [kind.name, *(part for k, part in enumerate(kind) if any(o[k] != part for o in same))]
+        )
 
-    def _array(
-        self, path: str, kind: tuple[str, str, str], fields: list[_Field], axes: dict[str, dict[Any, str]]
-    ) -> None:
+    def _array(self, path: str, kind: _Kind, fields: list[_Field], axes: dict[str, dict[Any, str]]) -> None:
         values = [sorted({one.at[k] for one in fields}) for k in range(4)]
-        if kind[1] == "isobaricInhPa":  # upwards, as cfgrib has it
+        if kind.level_type == "isobaricInhPa":  # upwards, as cfgrib has it
             values[3].reverse()
-        names = ["time", "step", "number", kind[1]]
+        names = ["time", "step", "number", kind.level_type]
         long = [k for k in range(4) if len(values[k]) > 1]
         dims = [self._axis(names[k], tuple(values[k]), axes) for k in long]
         scalars = [self._scalar(names[k], values[k][0], axes) for k in range(4) if k not in long]
@@ -293,7 +339,8 @@ class _Hypercubes:
             [{"id": "zaro_grib", "field": first.number}],
             dict(first.attrs),
         )
-        coordinates = [*scalars, *(() if self.grid.separable else ("latitude", "longitude"))]
+        apart = not self.grid.separable and self.grid.latitude.size
+        coordinates = [*scalars, *(("latitude", "longitude") if apart else ())]
         draft.attrs["coordinates"] = " ".join(coordinates)
         ids = np.fromiter(where, np.int64, len(where))
         offset = np.array([one.offset for one in where.values()], np.int64)
@@ -305,6 +352,11 @@ class _Hypercubes:
 
     def _positions(self) -> None:
         grid, separable = self.grid, self.grid.separable
+        wanted = (
+            not self.builder.settings.skips(join_path(self.group, k)) for k in ("latitude", "longitude")
+        )
+        if grid.problem and any(wanted):
+            raise ScanError(self.source.url, self.group, grid.problem)
         if not grid.latitude.size:
             return
         for k, (name, values, units) in enumerate(

@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BrokenMessageError", "field_values", "fields_of", "handle", "messages"]
+__all__ = [
+    "BrokenMessageError",
+    "field_values",
+    "fields_of",
+    "get",
+    "handle",
+    "messages",
+    "shape_of",
+    "straighten",
+]
 
 _END = b"7777"
 _LOCK = threading.Lock()  # ecCodes is built without threads on some machines
@@ -115,8 +124,54 @@ def handle(field: bytes) -> Iterator[Any]:
             eccodes.codes_release(made)
 
 
+def get(made: Any, key: str, default: Any, kind: Any = None) -> Any:
+    """Value of a key of a field, or the default where the field has no such key."""
+    import eccodes
+
+    try:
+        return eccodes.codes_get(made, key, kind) if kind else eccodes.codes_get(made, key)
+    except eccodes.KeyValueNotFoundError:
+        return default
+
+
+def shape_of(made: Any) -> tuple[int, ...]:
+    """Rows and points of a row as a field stores them, or how many points there are that make no rectangle.
+
+    Where the points of a column follow each other, the columns are the rows.
+    """
+    import eccodes
+
+    n = int(get(made, "numberOfPoints", 0) or eccodes.codes_get_size(made, "values"))
+    columns, rows = (int(get(made, a, 0) or get(made, b, 0) or 0) for a, b in (("Ni", "Nx"), ("Nj", "Ny")))
+    if rows * columns != n or rows <= 0:
+        return (n,)
+    return (columns, rows) if get(made, "jPointsAreConsecutive", 0) else (rows, columns)
+
+
+def straighten(made: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values with every row in the direction of the first: ecCodes gives them as they are stored.
+
+    Raises
+    ------
+    ValueError
+        Every second row is reversed, and the rows are not all of one length.
+
+    Notes
+    -----
+    Source: WMO Manual on Codes, volume I.2, flag table 3.4, bit 4.
+    """
+    if not get(made, "alternativeRowScanning", 0):
+        return values
+    shape = shape_of(made)
+    if len(shape) != 2:
+        raise ValueError("alternativeRowScanning=1 is not supported where rows differ in length")
+    rows = values.reshape(shape).copy()
+    rows[1::2] = rows[1::2, ::-1]
+    return rows.reshape(-1)
+
+
 def field_values(message: bytes, number: int) -> NDArray[np.float64]:
-    """Values of one field, NaN where they are missing."""
+    """Values of one field in the order of its positions, NaN where they are missing."""
     import eccodes
 
     if message[:4] != b"GRIB" or len(message) < 20:
@@ -126,6 +181,6 @@ def field_values(message: bytes, number: int) -> NDArray[np.float64]:
         raise BrokenMessageError(f"field {number} of a message of {len(fields)}")
     with handle(fields[number]) as made:
         eccodes.codes_set(made, "missingValue", _MISSING)
-        values: NDArray[np.float64] = np.asarray(eccodes.codes_get_values(made), np.float64)
+        values = straighten(made, np.asarray(eccodes.codes_get_values(made), np.float64))
     values[values == _MISSING] = np.nan
     return values
