@@ -6,10 +6,12 @@ import os
 
 import fsspec
 import netCDF4
+import numcodecs
 import numpy as np
 import pytest
 import scan_files as files
 import xarray as xr
+import zarr
 from fsspec.implementations.reference import LazyReferenceMapper
 from joining import MISMATCHES, small
 
@@ -216,8 +218,6 @@ def test_coordinates_come_from_names_units_and_order(tmp_path):
 
 
 def test_sets_of_version_3_grow_as_well(tmp_path):
-    import zarr
-
     sets = []
     for k in range(3):
         root = zarr.open_group(tmp_path / f"{k}.zarr", mode="w", zarr_format=3)
@@ -231,6 +231,47 @@ def test_sets_of_version_3_grow_as_well(tmp_path):
     found = zaro.open(target)
     np.testing.assert_array_equal(found["v"][:, 0], np.repeat([0, 1, 2], 4))
     np.testing.assert_array_equal(found["time"][...], np.arange(12))
+
+
+@pytest.mark.parametrize("dtype", [">i4", "<i4", ">f8", ">M8[s]", "|b1", "S3"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("compressor", [None, "zlib"])
+def test_what_is_added_by_value_is_stored_as_the_set_has_it(tmp_path, dtype, order, compressor):
+    blocks = [np.arange(5 * n).reshape(n, 5).astype(dtype) for n in (2, 8, 7)]
+    sets = []
+    for k, block in enumerate(blocks):
+        root = zarr.open_group(tmp_path / f"{k}.zarr", mode="w", zarr_format=2)
+        root.create_array(
+            "v",
+            shape=block.shape,
+            chunks=(4, 4),
+            dtype=block.dtype,
+            order=order,
+            compressors=numcodecs.Zlib() if compressor else None,
+            attributes={"_ARRAY_DIMENSIONS": ["time", "x"]},
+        )[...] = block
+        sets.append(scan(tmp_path / f"{k}.zarr"))
+    target = saved(sets[:1], tmp_path / "refs.parquet", record_size=3)
+    append(target, sets[1:2], "time")
+    append(target, sets[2:], "time")
+    np.testing.assert_array_equal(zaro.open(target)["v"][...], np.concatenate(blocks))
+    np.testing.assert_array_equal(zaro.open(concat(sets, "time"))["v"][...], np.concatenate(blocks))
+
+
+def test_days_of_classic_files_are_appended(tmp_path):
+    sets = []
+    for k in range(3):
+        with netCDF4.Dataset(tmp_path / f"{k}.nc", "w", format="NETCDF3_CLASSIC") as ds:
+            ds.createDimension("time", None)
+            ds.createVariable("time", "f8", ("time",))[:] = np.arange(3) + 3 * k
+            ds.createVariable("v", "i2", ("time",))[:] = np.arange(3) + 3 * k
+        sets.append(scan(tmp_path / f"{k}.nc"))
+    target = saved(sets[:1], tmp_path / "refs.json")
+    append(target, sets[1:2], "time")
+    append(target, sets[2:], "time")
+    found = zaro.open(target)
+    np.testing.assert_array_equal(found["time"][...], np.arange(9))
+    np.testing.assert_array_equal(found["v"][...], np.arange(9))
 
 
 def test_what_cannot_grow_where_it_lies_says_so(year, tmp_path):
