@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import numpy as np
 import pytest
 import rasterio
+import tifffile
 import xarray as xr
 from rasterio.enums import Resampling
 from rasterio.transform import Affine
@@ -192,3 +194,81 @@ def test_masks_of_lerc_are_no_values(tmp_path):
     file = write(tmp_path / "f.tif", values, compress="lerc")
     with pytest.raises(ScanError, match="'data': is compressed by LERC, whose masks of missing"):
         scan(file)
+
+
+INTEGERS = ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"]
+NODATA = [
+    "0",
+    "-0",
+    "+5",
+    "5.",
+    "5,0",
+    "  5",
+    "127.00",
+    "255",
+    "255.0",
+    "-1",
+    "-128",
+    "-9999.0",
+    "256",
+    "nan",
+    "inf",
+]
+NODATA += ["-32768.000000", "65535", "-2147483648", "4294967295", "9007199254740993", "9007199254740993.0"]
+NODATA += ["9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551615", ""]
+
+
+def nodata_of(file, values, text):
+    """The fill value of a file with this text, and which of the values rasterio masks."""
+    tifffile.imwrite(file, values, extratags=[(42113, "s", 0, text, True)])
+    with rasterio.open(file) as dataset:
+        masked = dataset.read_masks(1) == 0
+    return json.loads(bytes(scan(file)["data/.zarray"]))["fill_value"], values[masked].tolist()
+
+
+@pytest.mark.parametrize("text", NODATA)
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_integers_without_data_are_those_that_rasterio_masks(tmp_path, kind, text):
+    limits = np.iinfo(kind)
+    near = {0, 1, 5, 6, 127, 255, 256, -1, -128, -9999, -32768, 65535, 2**32 - 1, -(2**31)}
+    near |= {
+        2**53,
+        2**53 + 1,
+        2**53 + 2,
+        limits.min,
+        limits.min + 1,
+        limits.max - 1,
+        limits.max,
+        2**63 - 1,
+        2**63,
+    }
+    values = np.array([sorted(v for v in near if limits.min <= v <= limits.max)], kind)
+    number = text.split(".")[0].split(",")[0]
+    whole = int(number) if number.strip("+- ").isdecimal() else None
+    fill, masked = nodata_of(tmp_path / "f.tif", values, text)
+    if whole is not None and limits.min <= whole <= limits.max:
+        assert fill == whole
+        assert masked == [whole]
+    else:  # of 64 bits, GDAL takes the nearest number that there is, and 0 for a text
+        assert fill is None
+        assert masked == [] or kind in ("u8", "i8")
+
+
+@pytest.mark.parametrize(
+    "text", ["5.5", "9007199254740993.5", "1e999999999", "-1e999999999", "abc", "sNaN", "1e"]
+)
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_a_text_that_is_no_integer_of_the_type_is_no_nodata(tmp_path, kind, text):
+    tifffile.imwrite(tmp_path / "f.tif", np.ones((3, 4), kind), extratags=[(42113, "s", 0, text, True)])
+    with xr.open_dataset(scan(tmp_path / "f.tif"), engine="zaro", mask_and_scale=False) as found:
+        assert "_FillValue" not in found["data"].attrs
+
+
+def test_nodata_of_64_bits_reaches_xarray_exactly(tmp_path):
+    for kind, value in (("u8", 2**64 - 1), ("i8", 2**53 + 1), ("i8", 2**63 - 1)):
+        values = np.full((3, 4), value, kind)
+        tifffile.imwrite(tmp_path / "f.tif", values, extratags=[(42113, "s", 0, str(value), True)])
+        with xr.open_dataset(scan(tmp_path / "f.tif"), engine="zaro", mask_and_scale=False) as found:
+            assert int(found["data"].attrs["_FillValue"]) == value
+        with xr.open_dataset(scan(tmp_path / "f.tif"), engine="zaro") as found:
+            assert np.isnan(found["data"]).all()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -261,12 +262,9 @@ class _Image:
         text = self.page.tags.valueof("GDAL_NODATA")
         if text is None:
             return None
+        text = str(text).strip("\0 ").replace(",", ".")
         try:
-            value = float(str(text).strip("\0 ").replace(",", "."))
-            if dtype.kind in "iu":
-                limits = np.iinfo(dtype)
-                return int(value) if value.is_integer() and limits.min <= value <= limits.max else None
-            return fill_json(value, dtype)
+            return _integer(text, dtype) if dtype.kind in "iu" else fill_json(float(text), dtype)
         except ValueError:
             return None
 
@@ -376,6 +374,18 @@ class _Image:
         draft = Draft(shape, shape, dtype, dims, self._fill(dtype), attrs=self._attrs())
         draft.rows = Chunks.bytes_of({0: values.tobytes()})
         return draft
+
+
+def _integer(text: str, dtype: np.dtype[Any]) -> int | None:
+    """The number that a text spells, `255.0` too; None for one that no element can be."""
+    try:
+        value = Decimal(text)  # a float rounds from 2^53 on
+    except InvalidOperation:
+        return None
+    limits = np.iinfo(dtype)
+    # the range comes first: 1E+999999999 as an integer fills the memory
+    fits = value.is_finite() and limits.min <= value <= limits.max
+    return int(value) if fits and value == value.to_integral_value() else None
 
 
 _AXES = {"I": "image", "Q": "other", "T": "time", "Z": "z", "C": "channel", "S": "sample"}
