@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import xarray as xr
 from rasterio.enums import Resampling
 from rasterio.transform import Affine
 
+import zaro
 from zaro.errors import ScanError
 from zaro.scan import scan
 
@@ -70,10 +73,37 @@ def assert_same(found, expected):
         np.testing.assert_allclose(found["y"], f + e * (np.arange(expected.height) + 0.5), rtol=1e-12)
     code = found.attrs.get("proj:code")
     if code is None:
-        assert expected.crs.to_epsg() is None
+        assert expected.crs is None or expected.crs.to_epsg() is None
     else:
         assert rasterio.crs.CRS.from_user_input(code) == expected.crs
     np.testing.assert_equal(found["data"].attrs.get("_FillValue"), expected.nodata)
+    if not b and not d and "+" not in (code or ""):  # see the test of systems without a key of the unit
+        assert_unit(found, expected.crs)
+
+
+def assert_unit(found, crs):
+    """Both axes have the unit that rasterio tells, and none where it tells none."""
+    x, y = (found[name].attrs for name in ("x", "y"))
+    name, size = crs.units_factor if crs else ("unknown", 1.0)
+    if name == "unknown" and size == 1:
+        assert "units" not in x
+        assert "units" not in y
+    else:
+        assert y["units"] == ("degrees_north" if x["units"] == "degrees_east" else x["units"])
+        assert metres(x["units"]) == pytest.approx(size, rel=1e-12)
+        assert ("longitude" in x["standard_name"]) == crs.is_geographic
+
+
+UDUNITS = {"m": 1, "mm": 0.001, "cm": 0.01, "km": 1000, "foot": 0.3048, "yard": 0.9144, "mile": 1609.344}
+UDUNITS |= {"nautical_mile": 1852, "US_survey_foot": 1200 / 3937, "US_survey_mile": 5280 * 1200 / 3937}
+UDUNITS |= {"radian": 1, "arc_minute": np.pi / 10800, "arc_second": np.pi / 648000, "grade": np.pi / 200}
+UDUNITS["degrees_east"] = np.pi / 180
+
+
+def metres(text):
+    """Size of a unit of UDUNITS, as its tables have it; radians of an angle."""
+    number, _, name = text.rpartition(" ")
+    return float(number or 1) * UDUNITS[name]
 
 
 @pytest.mark.parametrize("packed", PACKED)
@@ -272,3 +302,121 @@ def test_nodata_of_64_bits_reaches_xarray_exactly(tmp_path):
             assert int(found["data"].attrs["_FillValue"]) == value
         with xr.open_dataset(scan(tmp_path / "f.tif"), engine="zaro") as found:
             assert np.isnan(found["data"]).all()
+
+
+SYSTEMS = ["EPSG:2222", "EPSG:2263", "EPSG:2314", "EPSG:24571", "EPSG:29371", "EPSG:29871", "EPSG:29872"]
+SYSTEMS += ["EPSG:2066", "EPSG:2136", "EPSG:3139", "EPSG:3167", "EPSG:5472", "EPSG:22300", "EPSG:24370"]
+SYSTEMS += ["EPSG:27291", "EPSG:4807", "+proj=longlat +R=3396190", None]
+SYSTEMS += [
+    f"+proj=utm +zone=33 +datum=WGS84 {unit}" for unit in ("+units=us-ft", "+units=km", "+to_meter=17.5")
+]
+
+
+@pytest.mark.parametrize("crs", SYSTEMS)
+def test_units_of_axes_are_those_of_the_reference_system(tmp_path, crs):
+    assert_as_rasterio(write(tmp_path / "f.tif", U2, crs=crs))
+
+
+def test_units_have_the_spelling_of_udunits(tmp_path):
+    for crs, unit in (
+        ("EPSG:32632", "m"),
+        ("EPSG:2222", "foot"),
+        ("EPSG:2263", "US_survey_foot"),
+        ("EPSG:24571", "20.1167824943759 m"),
+        ("EPSG:4807", "grade"),
+        ("EPSG:4326", "degrees_east"),
+    ):
+        assert unit_of_x(write(tmp_path / "f.tif", U2, crs=crs)) == unit
+
+
+def unit_of_x(file):
+    return zaro.open(scan(file))["x"].attrs.get("units")
+
+
+PROJECTED = [(1024, 0, 1, 1), (1025, 0, 1, 1), (2048, 0, 1, 4326)]
+GEOGRAPHIC = [(1024, 0, 1, 2), (1025, 0, 1, 1), (2048, 0, 1, 32767), (2050, 0, 1, 6326)]
+
+
+def with_keys(file, *keys, doubles=()):
+    """A file with GeoKeys of any kind: GDAL would not write these."""
+    tags = [(33550, "d", 3, (1.0, 1.0, 0.0), True), (33922, "d", 6, (0.0,) * 6, True)]
+    directory = [1, 1, 0, len(keys), *itertools.chain(*keys)]
+    tags.append((34735, "H", len(directory), directory, True))
+    if doubles:
+        tags.append((34736, "d", len(doubles), doubles, True))
+    tifffile.imwrite(file, np.ones((3, 4), "u1"), extratags=tags)
+    return file
+
+
+@pytest.mark.parametrize("model", ["projected", "geographic"])
+def test_a_key_of_a_unit_means_what_it_means_to_rasterio(tmp_path, model):
+    named = 0
+    for code in [1025, 1033, *range(9000, 9125), 9301, 32767, 1234]:
+        if model == "projected":
+            keys = [*PROJECTED, (3072, 0, 1, 32767), (3074, 0, 1, 16032), (3076, 0, 1, code)]
+        else:
+            keys = [*GEOGRAPHIC, (2054, 0, 1, code)]
+        unit = unit_of_x(with_keys(tmp_path / "f.tif", *keys))
+        with rasterio.open(tmp_path / "f.tif") as dataset:
+            name, size = dataset.crs.units_factor
+        if unit is not None:  # GDAL takes metres or degrees for what it does not know
+            named += 1
+            assert name != "unknown"
+            assert metres(unit) == pytest.approx(size, rel=1e-12)
+    assert named == (27 if model == "projected" else 10)
+
+
+@pytest.mark.parametrize(
+    ("size", "unit"), [(17.5, "17.5 m"), (0.3048, "foot"), (1200 / 3937, "US_survey_foot")]
+)
+def test_a_unit_without_a_code_is_told_by_its_size(tmp_path, size, unit):
+    keys = [*PROJECTED, (3072, 0, 1, 32767), (3074, 0, 1, 16032), (3076, 0, 1, 32767), (3077, 34736, 1, 1)]
+    assert unit_of_x(with_keys(tmp_path / "f.tif", *keys, doubles=(9.0, size))) == unit
+    with rasterio.open(tmp_path / "f.tif") as dataset:
+        assert dataset.crs.units_factor[1] == pytest.approx(metres(unit))
+    for wrong in (0.0, -1.0, np.nan, np.inf):
+        assert unit_of_x(with_keys(tmp_path / "f.tif", *keys, doubles=(9.0, wrong))) is None
+
+
+def test_the_key_of_the_unit_goes_before_the_code_of_a_projected_system(tmp_path):
+    for unit in (9001, 9002, 9003):
+        keys = (1024, 0, 1, 1), (3072, 0, 1, 2263), (3076, 0, 1, unit)
+        assert_unit_of_keys(tmp_path / "f.tif", *keys)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [4258, 4267, 4269, 4326, 4801, 4803, 4807, 4810, 4811, 4813, 4816, 4819, 4821, 4901, 4902, 4903],
+)
+def test_the_code_of_a_geographic_system_tells_its_unit(tmp_path, code):
+    assert_unit_of_keys(tmp_path / "f.tif", (1024, 0, 1, 2), (2048, 0, 1, code))
+
+
+def assert_unit_of_keys(file, *keys):
+    with_keys(file, *keys)
+    with rasterio.open(file) as dataset:
+        assert metres(unit_of_x(file)) == pytest.approx(dataset.crs.units_factor[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [9101, 9102, 9105, 9107])
+@pytest.mark.parametrize("code", [4267, 4807])
+def test_the_key_of_the_unit_goes_before_the_code_of_a_geographic_system(tmp_path, code, unit):
+    assert_unit_of_keys(tmp_path / "f.tif", (1024, 0, 1, 2), (2048, 0, 1, code), (2054, 0, 1, unit))
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_without_a_key_of_the_unit_pyproj_tells_it(tmp_path, monkeypatch, installed):
+    def from_epsg(code):
+        if code == 1999:
+            raise RuntimeError("no such code")
+        size, projected = {2263: (1200 / 3937, True), 32632: (1.0, True), 4326: (0.0174, False)}[code]
+        axes = [SimpleNamespace(unit_conversion_factor=size)] * 2
+        return SimpleNamespace(axis_info=axes, is_projected=projected)
+
+    fake = SimpleNamespace(CRS=SimpleNamespace(from_epsg=from_epsg))
+    monkeypatch.setitem(sys.modules, "pyproj", fake if installed else None)
+    for code, unit in ((2263, "US_survey_foot"), (32632, "m"), (4326, None), (1999, None), (32767, None)):
+        with_keys(tmp_path / "f.tif", (1024, 0, 1, 1), (3072, 0, 1, code))
+        assert unit_of_x(tmp_path / "f.tif") == (unit if installed else None)
+    write(tmp_path / "f.tif", U2, crs="EPSG:32632+5773")
+    assert unit_of_x(tmp_path / "f.tif") == ("m" if installed else None)
