@@ -113,7 +113,8 @@ def test_layouts_and_types_read_as_rasterio_reads_them(tmp_path, layout, packed)
         pytest.importorskip("imagecodecs")
     kinds = itertools.product(DTYPES, ["pixel", "band"], [1, 3], ["LITTLE", "BIG"], [1, 2, 3])
     for dtype, interleave, bands, order, predictor in kinds:
-        fitting = {1: True, 2: dtype != "complex64", 3: dtype.startswith("float")}[predictor]
+        little = dtype != "complex64" or order == "LITTLE"
+        fitting = {1: True, 2: little, 3: dtype.startswith("float")}[predictor]
         if not fitting or (predictor > 1 and packed in ("none", "packbits", "lzma")):
             continue  # GDAL writes no such file
         if interleave == "band" and bands == 1:
@@ -420,3 +421,26 @@ def test_without_a_key_of_the_unit_pyproj_tells_it(tmp_path, monkeypatch, instal
         assert unit_of_x(tmp_path / "f.tif") == (unit if installed else None)
     write(tmp_path / "f.tif", U2, crs="EPSG:32632+5773")
     assert unit_of_x(tmp_path / "f.tif") == ("m" if installed else None)
+
+
+def test_a_predictor_of_complex_numbers_that_depends_on_the_machine_is_an_error(tmp_path):
+    values = (STEPS[:1] * (1 + 0.5j)).astype("c8")
+    file = write(tmp_path / "f.tif", values, **TILED, predictor=2, ENDIANNESS="BIG")
+    reason = r"'data': has predictor 2 of complex64, 64 bits in byte order '>', for which there is no decoder"
+    with pytest.raises(ScanError, match=reason):
+        scan(file)
+    file = write(tmp_path / "i.tif", values, **TILED, predictor=2, dtype="complex_int16")
+    with pytest.raises(ScanError, match="'data': has predictor 2 of complex64, 32 bits in byte order '<'"):
+        scan(file)
+
+
+@pytest.mark.parametrize(("nbits", "predictor"), [(128, 2), (64, 3), (128, 3)])
+def test_a_predictor_of_complex_numbers_that_gdal_refuses_is_an_error(tmp_path, nbits, predictor):
+    file = write(tmp_path / "f.tif", STEPS[:1].astype("f8"), **TILED, predictor=predictor)
+    with tifffile.TiffFile(file, mode="r+") as tiff:
+        tiff.pages[0].tags["BitsPerSample"].overwrite(nbits)
+        tiff.pages[0].tags["SampleFormat"].overwrite(6)
+    with rasterio.open(file) as dataset, pytest.raises(rasterio.errors.RasterioIOError):
+        dataset.read()
+    with pytest.raises(ScanError, match=f"'data': has predictor {predictor} of complex{nbits}, {nbits} bits"):
+        scan(file)

@@ -219,7 +219,19 @@ class _Image:
             return "has the bits of its bytes in reverse"
         if int(page.predictor) not in (1, 2, 3):
             return f"has predictor {page.predictor!s}, for which there is no decoder"
+        if page.dtype is not None and page.dtype.kind == "c" and _CODECS.get(code) is not None:
+            self._check_complex()
         return ""
+
+    def _check_complex(self) -> None:
+        """Refuse predictors of complex numbers but the one that GDAL writes and reads alike everywhere."""
+        page, kind = self.page, int(self.page.predictor)
+        order = page.parent.byteorder
+        if kind != 1 and (kind, page.bitspersample, order) != (2, 64, "<"):
+            raise self.error(
+                f"has predictor {kind} of {page.dtype}, {page.bitspersample} bits in byte order {order!r}, "
+                "for which there is no decoder"
+            )
 
     def _filters(self, dtype: np.dtype[Any], width: int, samples: int) -> list[Encoded]:
         found: list[Encoded] = []
