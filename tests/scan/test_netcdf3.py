@@ -47,6 +47,20 @@ def test_a_file_written_as_a_stream_has_as_many_records_as_there_are(tmp_path):
 
 
 @pytest.mark.parametrize("version", files.CLASSIC)
+def test_texts_have_no_nul_wherever_it_stands(tmp_path, version):
+    texts = {"inner": "a\0b", "end": "ab\0\0", "start": "\0ab", "only": "\0", "all": "\0a\0b\0", "none": ""}
+    with netCDF4.Dataset(tmp_path / "f.nc", "w", format=version) as ds:
+        for node in (ds, ds.createVariable("v", "i2", ())):
+            node.setncatts({**texts, "after": "t\u00e9\0st"})
+    assert b"a\0b" in (tmp_path / "f.nc").read_bytes()
+    found = zaro.open(scan(tmp_path / "f.nc"))
+    with netCDF4.Dataset(tmp_path / "f.nc") as expected:
+        for name in ("inner", "end", "start", "only", "all", "none", "after"):
+            assert found.attrs[name] == expected.getncattr(name)
+            assert found["v"].attrs[name] == expected["v"].getncattr(name)
+
+
+@pytest.mark.parametrize("version", files.CLASSIC)
 def test_a_file_cut_anywhere_is_an_error_or_reads_as_whole(tmp_path, version):
     whole = files.classic(tmp_path / "whole.nc", version).read_bytes()
     cut = tmp_path / "cut.nc"

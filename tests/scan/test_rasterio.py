@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import json
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import rasterio
+import tifffile
 import xarray as xr
 from rasterio.enums import Resampling
 from rasterio.transform import Affine
 
+import zaro
 from zaro.errors import ScanError
 from zaro.scan import scan
 
@@ -68,10 +73,37 @@ def assert_same(found, expected):
         np.testing.assert_allclose(found["y"], f + e * (np.arange(expected.height) + 0.5), rtol=1e-12)
     code = found.attrs.get("proj:code")
     if code is None:
-        assert expected.crs.to_epsg() is None
+        assert expected.crs is None or expected.crs.to_epsg() is None
     else:
         assert rasterio.crs.CRS.from_user_input(code) == expected.crs
     np.testing.assert_equal(found["data"].attrs.get("_FillValue"), expected.nodata)
+    if not b and not d and "+" not in (code or ""):  # see the test of systems without a key of the unit
+        assert_unit(found, expected.crs)
+
+
+def assert_unit(found, crs):
+    """Both axes have the unit that rasterio tells, and none where it tells none."""
+    x, y = (found[name].attrs for name in ("x", "y"))
+    name, size = crs.units_factor if crs else ("unknown", 1.0)
+    if name == "unknown" and size == 1:
+        assert "units" not in x
+        assert "units" not in y
+    else:
+        assert y["units"] == ("degrees_north" if x["units"] == "degrees_east" else x["units"])
+        assert metres(x["units"]) == pytest.approx(size, rel=1e-12)
+        assert ("longitude" in x["standard_name"]) == crs.is_geographic
+
+
+UDUNITS = {"m": 1, "mm": 0.001, "cm": 0.01, "km": 1000, "foot": 0.3048, "yard": 0.9144, "mile": 1609.344}
+UDUNITS |= {"nautical_mile": 1852, "US_survey_foot": 1200 / 3937, "US_survey_mile": 5280 * 1200 / 3937}
+UDUNITS |= {"radian": 1, "arc_minute": np.pi / 10800, "arc_second": np.pi / 648000, "grade": np.pi / 200}
+UDUNITS["degrees_east"] = np.pi / 180
+
+
+def metres(text):
+    """Size of a unit of UDUNITS, as its tables have it; radians of an angle."""
+    number, _, name = text.rpartition(" ")
+    return float(number or 1) * UDUNITS[name]
 
 
 @pytest.mark.parametrize("packed", PACKED)
@@ -81,7 +113,8 @@ def test_layouts_and_types_read_as_rasterio_reads_them(tmp_path, layout, packed)
         pytest.importorskip("imagecodecs")
     kinds = itertools.product(DTYPES, ["pixel", "band"], [1, 3], ["LITTLE", "BIG"], [1, 2, 3])
     for dtype, interleave, bands, order, predictor in kinds:
-        fitting = {1: True, 2: dtype != "complex64", 3: dtype.startswith("float")}[predictor]
+        little = dtype != "complex64" or order == "LITTLE"
+        fitting = {1: True, 2: little, 3: dtype.startswith("float")}[predictor]
         if not fitting or (predictor > 1 and packed in ("none", "packbits", "lzma")):
             continue  # GDAL writes no such file
         if interleave == "band" and bands == 1:
@@ -191,4 +224,223 @@ def test_masks_of_lerc_are_no_values(tmp_path):
     values[10:50, 20:70] = np.nan
     file = write(tmp_path / "f.tif", values, compress="lerc")
     with pytest.raises(ScanError, match="'data': is compressed by LERC, whose masks of missing"):
+        scan(file)
+
+
+INTEGERS = ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"]
+NODATA = [
+    "0",
+    "-0",
+    "+5",
+    "5.",
+    "5,0",
+    "  5",
+    "127.00",
+    "255",
+    "255.0",
+    "-1",
+    "-128",
+    "-9999.0",
+    "256",
+    "nan",
+    "inf",
+]
+NODATA += ["-32768.000000", "65535", "-2147483648", "4294967295", "9007199254740993", "9007199254740993.0"]
+NODATA += ["9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551615", ""]
+
+
+def nodata_of(file, values, text):
+    """The fill value of a file with this text, and which of the values rasterio masks."""
+    tifffile.imwrite(file, values, extratags=[(42113, "s", 0, text, True)])
+    with rasterio.open(file) as dataset:
+        masked = dataset.read_masks(1) == 0
+    return json.loads(bytes(scan(file)["data/.zarray"]))["fill_value"], values[masked].tolist()
+
+
+@pytest.mark.parametrize("text", NODATA)
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_integers_without_data_are_those_that_rasterio_masks(tmp_path, kind, text):
+    limits = np.iinfo(kind)
+    near = {0, 1, 5, 6, 127, 255, 256, -1, -128, -9999, -32768, 65535, 2**32 - 1, -(2**31)}
+    near |= {
+        2**53,
+        2**53 + 1,
+        2**53 + 2,
+        limits.min,
+        limits.min + 1,
+        limits.max - 1,
+        limits.max,
+        2**63 - 1,
+        2**63,
+    }
+    values = np.array([sorted(v for v in near if limits.min <= v <= limits.max)], kind)
+    number = text.split(".")[0].split(",")[0]
+    whole = int(number) if number.strip("+- ").isdecimal() else None
+    fill, masked = nodata_of(tmp_path / "f.tif", values, text)
+    if whole is not None and limits.min <= whole <= limits.max:
+        assert fill == whole
+        assert masked == [whole]
+    else:  # of 64 bits, GDAL takes the nearest number that there is, and 0 for a text
+        assert fill is None
+        assert masked == [] or kind in ("u8", "i8")
+
+
+@pytest.mark.parametrize(
+    "text", ["5.5", "9007199254740993.5", "1e999999999", "-1e999999999", "abc", "sNaN", "1e"]
+)
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_a_text_that_is_no_integer_of_the_type_is_no_nodata(tmp_path, kind, text):
+    tifffile.imwrite(tmp_path / "f.tif", np.ones((3, 4), kind), extratags=[(42113, "s", 0, text, True)])
+    with xr.open_dataset(scan(tmp_path / "f.tif"), engine="zaro", mask_and_scale=False) as found:
+        assert "_FillValue" not in found["data"].attrs
+
+
+def test_nodata_of_64_bits_reaches_xarray_exactly(tmp_path):
+    for kind, value in (("u8", 2**64 - 1), ("i8", 2**53 + 1), ("i8", 2**63 - 1)):
+        values = np.full((3, 4), value, kind)
+        tifffile.imwrite(tmp_path / "f.tif", values, extratags=[(42113, "s", 0, str(value), True)])
+        with xr.open_dataset(scan(tmp_path / "f.tif"), engine="zaro", mask_and_scale=False) as found:
+            assert int(found["data"].attrs["_FillValue"]) == value
+        with xr.open_dataset(scan(tmp_path / "f.tif"), engine="zaro") as found:
+            assert np.isnan(found["data"]).all()
+
+
+SYSTEMS = ["EPSG:2222", "EPSG:2263", "EPSG:2314", "EPSG:24571", "EPSG:29371", "EPSG:29871", "EPSG:29872"]
+SYSTEMS += ["EPSG:2066", "EPSG:2136", "EPSG:3139", "EPSG:3167", "EPSG:5472", "EPSG:22300", "EPSG:24370"]
+SYSTEMS += ["EPSG:27291", "EPSG:4807", "+proj=longlat +R=3396190", None]
+SYSTEMS += [
+    f"+proj=utm +zone=33 +datum=WGS84 {unit}" for unit in ("+units=us-ft", "+units=km", "+to_meter=17.5")
+]
+
+
+@pytest.mark.parametrize("crs", SYSTEMS)
+def test_units_of_axes_are_those_of_the_reference_system(tmp_path, crs):
+    assert_as_rasterio(write(tmp_path / "f.tif", U2, crs=crs))
+
+
+def test_units_have_the_spelling_of_udunits(tmp_path):
+    for crs, unit in (
+        ("EPSG:32632", "m"),
+        ("EPSG:2222", "foot"),
+        ("EPSG:2263", "US_survey_foot"),
+        ("EPSG:24571", "20.1167824943759 m"),
+        ("EPSG:4807", "grade"),
+        ("EPSG:4326", "degrees_east"),
+    ):
+        assert unit_of_x(write(tmp_path / "f.tif", U2, crs=crs)) == unit
+
+
+def unit_of_x(file):
+    return zaro.open(scan(file))["x"].attrs.get("units")
+
+
+PROJECTED = [(1024, 0, 1, 1), (1025, 0, 1, 1), (2048, 0, 1, 4326)]
+GEOGRAPHIC = [(1024, 0, 1, 2), (1025, 0, 1, 1), (2048, 0, 1, 32767), (2050, 0, 1, 6326)]
+
+
+def with_keys(file, *keys, doubles=()):
+    """A file with GeoKeys of any kind: GDAL would not write these."""
+    tags = [(33550, "d", 3, (1.0, 1.0, 0.0), True), (33922, "d", 6, (0.0,) * 6, True)]
+    directory = [1, 1, 0, len(keys), *itertools.chain(*keys)]
+    tags.append((34735, "H", len(directory), directory, True))
+    if doubles:
+        tags.append((34736, "d", len(doubles), doubles, True))
+    tifffile.imwrite(file, np.ones((3, 4), "u1"), extratags=tags)
+    return file
+
+
+@pytest.mark.parametrize("model", ["projected", "geographic"])
+def test_a_key_of_a_unit_means_what_it_means_to_rasterio(tmp_path, model):
+    named = 0
+    for code in [1025, 1033, *range(9000, 9125), 9301, 32767, 1234]:
+        if model == "projected":
+            keys = [*PROJECTED, (3072, 0, 1, 32767), (3074, 0, 1, 16032), (3076, 0, 1, code)]
+        else:
+            keys = [*GEOGRAPHIC, (2054, 0, 1, code)]
+        unit = unit_of_x(with_keys(tmp_path / "f.tif", *keys))
+        with rasterio.open(tmp_path / "f.tif") as dataset:
+            name, size = dataset.crs.units_factor
+        if unit is not None:  # GDAL takes metres or degrees for what it does not know
+            named += 1
+            assert name != "unknown"
+            assert metres(unit) == pytest.approx(size, rel=1e-12)
+    assert named == (27 if model == "projected" else 10)
+
+
+@pytest.mark.parametrize(
+    ("size", "unit"), [(17.5, "17.5 m"), (0.3048, "foot"), (1200 / 3937, "US_survey_foot")]
+)
+def test_a_unit_without_a_code_is_told_by_its_size(tmp_path, size, unit):
+    keys = [*PROJECTED, (3072, 0, 1, 32767), (3074, 0, 1, 16032), (3076, 0, 1, 32767), (3077, 34736, 1, 1)]
+    assert unit_of_x(with_keys(tmp_path / "f.tif", *keys, doubles=(9.0, size))) == unit
+    with rasterio.open(tmp_path / "f.tif") as dataset:
+        assert dataset.crs.units_factor[1] == pytest.approx(metres(unit))
+    for wrong in (0.0, -1.0, np.nan, np.inf):
+        assert unit_of_x(with_keys(tmp_path / "f.tif", *keys, doubles=(9.0, wrong))) is None
+
+
+def test_the_key_of_the_unit_goes_before_the_code_of_a_projected_system(tmp_path):
+    for unit in (9001, 9002, 9003):
+        keys = (1024, 0, 1, 1), (3072, 0, 1, 2263), (3076, 0, 1, unit)
+        assert_unit_of_keys(tmp_path / "f.tif", *keys)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [4258, 4267, 4269, 4326, 4801, 4803, 4807, 4810, 4811, 4813, 4816, 4819, 4821, 4901, 4902, 4903],
+)
+def test_the_code_of_a_geographic_system_tells_its_unit(tmp_path, code):
+    assert_unit_of_keys(tmp_path / "f.tif", (1024, 0, 1, 2), (2048, 0, 1, code))
+
+
+def assert_unit_of_keys(file, *keys):
+    with_keys(file, *keys)
+    with rasterio.open(file) as dataset:
+        assert metres(unit_of_x(file)) == pytest.approx(dataset.crs.units_factor[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [9101, 9102, 9105, 9107])
+@pytest.mark.parametrize("code", [4267, 4807])
+def test_the_key_of_the_unit_goes_before_the_code_of_a_geographic_system(tmp_path, code, unit):
+    assert_unit_of_keys(tmp_path / "f.tif", (1024, 0, 1, 2), (2048, 0, 1, code), (2054, 0, 1, unit))
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_without_a_key_of_the_unit_pyproj_tells_it(tmp_path, monkeypatch, installed):
+    def from_epsg(code):
+        if code == 1999:
+            raise RuntimeError("no such code")
+        size, projected = {2263: (1200 / 3937, True), 32632: (1.0, True), 4326: (0.0174, False)}[code]
+        axes = [SimpleNamespace(unit_conversion_factor=size)] * 2
+        return SimpleNamespace(axis_info=axes, is_projected=projected)
+
+    fake = SimpleNamespace(CRS=SimpleNamespace(from_epsg=from_epsg))
+    monkeypatch.setitem(sys.modules, "pyproj", fake if installed else None)
+    for code, unit in ((2263, "US_survey_foot"), (32632, "m"), (4326, None), (1999, None), (32767, None)):
+        with_keys(tmp_path / "f.tif", (1024, 0, 1, 1), (3072, 0, 1, code))
+        assert unit_of_x(tmp_path / "f.tif") == (unit if installed else None)
+    write(tmp_path / "f.tif", U2, crs="EPSG:32632+5773")
+    assert unit_of_x(tmp_path / "f.tif") == ("m" if installed else None)
+
+
+def test_a_predictor_of_complex_numbers_that_depends_on_the_machine_is_an_error(tmp_path):
+    values = (STEPS[:1] * (1 + 0.5j)).astype("c8")
+    file = write(tmp_path / "f.tif", values, **TILED, predictor=2, ENDIANNESS="BIG")
+    reason = r"'data': has predictor 2 of complex64, 64 bits in byte order '>', for which there is no decoder"
+    with pytest.raises(ScanError, match=reason):
+        scan(file)
+    file = write(tmp_path / "i.tif", values, **TILED, predictor=2, dtype="complex_int16")
+    with pytest.raises(ScanError, match="'data': has predictor 2 of complex64, 32 bits in byte order '<'"):
+        scan(file)
+
+
+@pytest.mark.parametrize(("nbits", "predictor"), [(128, 2), (64, 3), (128, 3)])
+def test_a_predictor_of_complex_numbers_that_gdal_refuses_is_an_error(tmp_path, nbits, predictor):
+    file = write(tmp_path / "f.tif", STEPS[:1].astype("f8"), **TILED, predictor=predictor)
+    with tifffile.TiffFile(file, mode="r+") as tiff:
+        tiff.pages[0].tags["BitsPerSample"].overwrite(nbits)
+        tiff.pages[0].tags["SampleFormat"].overwrite(6)
+    with rasterio.open(file) as dataset, pytest.raises(rasterio.errors.RasterioIOError):
+        dataset.read()
+    with pytest.raises(ScanError, match=f"'data': has predictor {predictor} of complex{nbits}, {nbits} bits"):
         scan(file)

@@ -44,6 +44,7 @@ AT_THE_DOORS = {
     "codecs/values.py": {
         "ValueError": "becomes a CorruptChunkError in the step, a MetadataError in `_scalar`"
     },
+    "callers.py": {"KeyError": "a mapping, as Mapping asks for"},
     "config.py": {"ValueError": "a caller's argument"},
     "ending.py": {"RuntimeError": "the interpreter ends, as Python has it"},
     "conventions/assemble.py": {"TypeError": "a handler that breaks its protocol"},
@@ -85,6 +86,7 @@ AT_THE_DOORS = {
     "scan/hdf5_codec.py": {"ValueError": "numcodecs' protocol"},
     "scan/hdf5_chunks.py": {"OSError": "becomes a ScanError in the caller"},
     "scan/hdf5_filters.py": {"ValueError": "becomes the filter's reason"},
+    "scan/gribfile.py": {"ValueError": "becomes a ScanError in the scan, a CorruptChunkError in a read"},
     "scan/members.py": {"ValueError": "becomes a ScanError in the caller"},
     "stores/filesystems.py": {"FileNotFoundError": "absent: the caller knows whether that is an error"},
     "stores/http.py": {"FileNotFoundError": "absent: the caller knows whether that is an error"},

@@ -25,7 +25,9 @@ class TiffPredictor(Codec):  # type: ignore[misc]
 
     Notes
     -----
-    Source: TIFF 6.0, section 14; Adobe Photoshop TIFF Technical Note 3.
+    libtiff, and GDAL with it, takes differences of a complex64 as of an integer of 64 bits. Only
+    little-endian ones are decoded here: in the others, which part is real depends on the machine that wrote.
+    Source: TIFF 6.0, section 14; Adobe Photoshop TIFF Technical Note 3; libtiff, `tif_predict.c`.
     """
 
     codec_id: ClassVar[str] = "zaro_tiff_predictor"
@@ -34,7 +36,7 @@ class TiffPredictor(Codec):  # type: ignore[misc]
         self.predictor, self.dtype, self.width, self.samples = predictor, dtype, width, samples
         if predictor not in (2, 3) or width < 1 or samples < 1:
             raise ValueError(f"predictor={predictor}, width={width}, samples={samples}")
-        if np.dtype(dtype).kind not in "iuf":
+        if np.dtype(dtype).kind not in "iuf" and (predictor, np.dtype(dtype)) != (2, np.dtype("<c8")):
             raise ValueError(f"elements are of type {dtype!r}, expected numbers")
 
     def decode(self, buf: Any, out: Any = None) -> Any:

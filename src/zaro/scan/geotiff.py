@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zaro.scan.geounits import UNIT_SIZE, axis_unit
+
 __all__ = ["Geometry", "geometry_of"]
 
 _USER_DEFINED = 32767
 _POINT = 2
 _VERTICAL = 4096
+_DOUBLES = 34736
 _SPATIAL = "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4"
 _PROJ = "f17cb550-5864-4468-aeb7-f3180cfb622f"
 
@@ -25,13 +28,14 @@ class Geometry:
     """The affine transform from pixels to the plane, of the corners of pixels.
 
     `transform` is (a, b, c, d, e, f): x = a column + b row + c, y = d column + e row + f. `keys` describe a
-    reference system that has no code.
+    reference system that has no code; `unit` is that of both axes, None where it is not known.
     """
 
     transform: tuple[float, float, float, float, float, float]
     size: tuple[int, int]
     code: str | None
     geographic: bool
+    unit: str | None
     keys: dict[str, Any]
 
     def scaled(self, size: tuple[int, int], dims: tuple[str, ...]) -> Geometry | None:
@@ -69,11 +73,11 @@ class Geometry:
 
     def axis_attributes(self, name: str) -> dict[str, Any]:
         """CF attributes of a coordinate."""
-        axis = {"axis": name.upper()}
-        if self.geographic:
-            long = {"x": ("longitude", "degrees_east"), "y": ("latitude", "degrees_north")}[name]
-            return {**axis, "standard_name": long[0], "units": long[1]}
-        return {**axis, "standard_name": f"projection_{name}_coordinate", "units": "m"}
+        long, degrees = {"x": ("longitude", "degrees_east"), "y": ("latitude", "degrees_north")}[name]
+        standard = long if self.geographic else f"projection_{name}_coordinate"
+        found = {"axis": name.upper(), "standard_name": standard}
+        unit = degrees if self.unit == "degree" else self.unit
+        return found if unit is None else {**found, "units": unit}
 
 
 def geometry_of(page: Any, first: Any) -> Geometry | None:
@@ -100,13 +104,26 @@ def geometry_of(page: Any, first: Any) -> Geometry | None:
     if known and height not in (None, 0, _USER_DEFINED):
         named = f"{named}+{height}"
     described = {} if known else _described(page)
-    return Geometry((a, b, c, d, e, f), size, named, keys.get(1024) == 2, described)
+    geographic = keys.get(1024) == 2
+    unit = axis_unit(keys, _double(tags, UNIT_SIZE), geographic)
+    return Geometry((a, b, c, d, e, f), size, named, geographic, unit, described)
 
 
 def _keys(directory: Any) -> dict[int, int]:
     """Keys whose value stands in the directory itself."""
     rows = [directory[k : k + 4] for k in range(4, len(directory) - 3, 4)]
     return {int(key): int(value) for key, place, count, value in rows if place == 0}
+
+
+def _double(tags: Any, wanted: int) -> float | None:
+    """A key whose value is one number in the tag of doubles."""
+    directory = tags.valueof("GeoKeyDirectoryTag") or ()
+    numbers = np.asarray(tags.valueof("GeoDoubleParamsTag", ()), np.float64).reshape(-1)
+    rows = [directory[k : k + 4] for k in range(4, len(directory) - 3, 4)]
+    for key, place, count, at in rows:
+        if (key, place, count) == (wanted, _DOUBLES, 1) and at < len(numbers):
+            return float(numbers[at])
+    return None
 
 
 def _described(page: Any) -> dict[str, Any]:

@@ -199,9 +199,9 @@ def _check(source: Source, header: _Header, variable: _Variable, stride: int, si
 
 
 def _plain(value: NDArray[Any]) -> Any:
-    """An attribute as JSON holds it."""
+    """An attribute as JSON holds it; a text without its NULs, as netCDF4-python gives it."""
     if value.dtype.kind == "S":
-        raw = value.tobytes().rstrip(b"\0")
+        raw = value.tobytes().replace(b"\0", b"")
         try:
             return raw.decode()
         except UnicodeDecodeError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -218,7 +219,19 @@ class _Image:
             return "has the bits of its bytes in reverse"
         if int(page.predictor) not in (1, 2, 3):
             return f"has predictor {page.predictor!s}, for which there is no decoder"
+        if page.dtype is not None and page.dtype.kind == "c" and _CODECS.get(code) is not None:
+            self._check_complex()
         return ""
+
+    def _check_complex(self) -> None:
+        """Refuse predictors of complex numbers but the one that GDAL writes and reads alike everywhere."""
+        page, kind = self.page, int(self.page.predictor)
+        order = page.parent.byteorder
+        if kind != 1 and (kind, page.bitspersample, order) != (2, 64, "<"):
+            raise self.error(
+                f"has predictor {kind} of {page.dtype}, {page.bitspersample} bits in byte order {order!r}, "
+                "for which there is no decoder"
+            )
 
     def _filters(self, dtype: np.dtype[Any], width: int, samples: int) -> list[Encoded]:
         found: list[Encoded] = []
@@ -261,12 +274,9 @@ class _Image:
         text = self.page.tags.valueof("GDAL_NODATA")
         if text is None:
             return None
+        text = str(text).strip("\0 ").replace(",", ".")
         try:
-            value = float(str(text).strip("\0 ").replace(",", "."))
-            if dtype.kind in "iu":
-                limits = np.iinfo(dtype)
-                return int(value) if value.is_integer() and limits.min <= value <= limits.max else None
-            return fill_json(value, dtype)
+            return _integer(text, dtype) if dtype.kind in "iu" else fill_json(float(text), dtype)
         except ValueError:
             return None
 
@@ -376,6 +386,18 @@ class _Image:
         draft = Draft(shape, shape, dtype, dims, self._fill(dtype), attrs=self._attrs())
         draft.rows = Chunks.bytes_of({0: values.tobytes()})
         return draft
+
+
+def _integer(text: str, dtype: np.dtype[Any]) -> int | None:
+    """The number that a text spells, `255.0` too; None for one that no element can be."""
+    try:
+        value = Decimal(text)  # a float rounds from 2^53 on
+    except InvalidOperation:
+        return None
+    limits = np.iinfo(dtype)
+    # the range comes first: 1E+999999999 as an integer fills the memory
+    fits = value.is_finite() and limits.min <= value <= limits.max
+    return int(value) if fits and value == value.to_integral_value() else None
 
 
 _AXES = {"I": "image", "Q": "other", "T": "time", "Z": "z", "C": "channel", "S": "sample"}
