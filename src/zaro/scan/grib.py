@@ -240,6 +240,8 @@ def _grid(made: Any) -> _Grid:
 
 def _as_stored(made: Any, positions: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Positions that ecCodes gives, in the order of the values."""
+    if len(shape) != 2:
+        return positions
     kind = get(made, "gridType", "")
     columns = bool(get(made, "jPointsAreConsecutive", 0))
     if kind in _FROM_SOUTH_WEST:

@@ -284,8 +284,8 @@ def is_missing(node: Node, values: NDArray[Any]) -> NDArray[np.bool_]:
     """Which values stand for what is missing."""
     found = np.isnan(values) if values.dtype.kind in "fc" else np.zeros(values.shape, bool)
     for fill in _fills(node).values():
-        if isinstance(fill, int | float):
-            found |= values == np.asarray(fill).astype(values.dtype)
+        if isinstance(fill, int | float) and values.dtype.kind in "biufc":
+            found |= values == fill
     return found
 
 
