@@ -118,6 +118,21 @@ def test_times_that_are_missing_stay_so_and_others_without_end_are_an_error(tmp_
                 concat(sets, "time", coords={"time": "time"})
 
 
+def test_a_coordinate_of_classic_files_keeps_what_is_missing(tmp_path):
+    sets = []
+    for k, units in enumerate(DAYS[:2]):
+        with netCDF4.Dataset(tmp_path / f"{k}.nc", "w", format="NETCDF3_CLASSIC") as file:
+            file.createDimension("time", None)
+            time = file.createVariable("time", "i4", ("time",), fill_value=-1)
+            time.units = units
+            time[:] = np.ma.masked_equal([3 * k, -1, 3 * k + 1], -1)
+            file.createVariable("v", "i4", ("time",))[:] = np.arange(3)
+        sets.append(scan(tmp_path / f"{k}.nc"))
+    with xr.open_dataset(concat(sets, "time", coords={"time": "time"}), engine="zaro") as ds:
+        days = [str(day)[:10] for day in ds["time"].values]
+    assert days == ["2000-01-01", "NaT", "2000-01-02", "2000-01-06", "NaT", "2000-01-07"]
+
+
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("dtype", ["i4", "i8", "f4"])
 def test_a_coordinate_has_the_type_of_its_values(tmp_path, version, dtype):

@@ -169,8 +169,9 @@ class Output:
             documents = node.documents(_document_3(values, dims, like, old), bare)
             keys = like.keys
         else:
-            if old is not None and not old.is_v3 and old.document.get("dtype") == values.dtype.str:
-                draft.fill = old.document.get("fill_value")
+            fill = None if old is None or old.is_v3 else old.document.get("fill_value")
+            if isinstance(fill, int | float) or (fill == "NaN" and values.dtype.kind == "f"):
+                draft.fill = fill  # which says what is missing, whatever type the values have now
             documents = {
                 join_path(path, ".zarray"): draft.document(),
                 join_path(path, ".zattrs"): draft.attributes(),
