@@ -92,9 +92,11 @@ def test_what_is_given_by_place_changes_the_set_as_what_is_given_by_name(tmp_pat
     old, new = (str(tmp_path / f"{name}.bin") for name in ("old", "new"))
     named = {"version": 1, "templates": {"u": old}, "refs": {**meta, "a/0": ["{{u}}", 0, 24]}}
     without = {"version": 1, "refs": {**meta, "a/0": [None, 0, 24]}}
+    for k, document in enumerate((named, without)):
+        (tmp_path / f"{k}.json").write_text(json.dumps(document))
     for fo, *arguments in (
-        (named, "", {}, "file", {}, "file", {}, None, {"u": new}),
-        (without, new, {}, "file", {}, "file"),
+        (str(tmp_path / "0.json"), "", {}, "file", {}, "file", {}, None, {"u": new}),
+        (str(tmp_path / "1.json"), new, {}, "file", {}, "file"),
     ):
         for kind in (zaro.fsspec.ReferenceFileSystem, fsspec.implementations.reference.ReferenceFileSystem):
             fs = kind(fo, *arguments, skip_instance_cache=True)
