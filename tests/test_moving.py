@@ -97,6 +97,8 @@ def test_what_is_given_by_place_changes_the_set_as_what_is_given_by_name(tmp_pat
     for fo, *arguments in (
         (str(tmp_path / "0.json"), "", {}, "file", {}, "file", {}, None, {"u": new}),
         (str(tmp_path / "1.json"), new, {}, "file", {}, "file"),
+        ({"version": 1, "refs": {**meta, "a/0": [new, 0, 24]}},),
+        ({"version": 1, "refs": {**meta, "a/0": [new, 0, 24]}}, None, {}),
     ):
         for kind in (zaro.fsspec.ReferenceFileSystem, fsspec.implementations.reference.ReferenceFileSystem):
             fs = kind(fo, *arguments, skip_instance_cache=True)

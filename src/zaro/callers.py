@@ -111,7 +111,7 @@ def _of_filesystem(fs: Any, path: str, options: dict[str, Any]) -> tuple[Any, st
     """
     fs = getattr(fs, "sync_fs", fs)  # behind fsspec's AsyncFileSystemWrapper
     protocol = fs.protocol if isinstance(fs.protocol, str) else fs.protocol[0]
-    names = list(signature(type(fs)).parameters)
+    _, *names = signature(type(fs).__init__).parameters  # that of the class is one for all
     given = dict(zip(names, fs.storage_args, strict=False)) | fs.storage_options
     own = {name: value for name, value in given.items() if value is not None}
     if len(fs.storage_args) > len(names):
