@@ -15,8 +15,13 @@ import zarr
 import zaro
 import zaro.zarr
 from zaro import append, concat
-from zaro.errors import CombineError
+from zaro.errors import CombineError, UnsupportedError
 from zaro.scan import scan
+
+pytestmark = [  # zarr-python's, of what it writes
+    pytest.mark.filterwarnings("ignore:The data type .* does not have a Zarr V3 specification"),
+    pytest.mark.filterwarnings("ignore:Consolidated metadata is currently not part"),
+]
 
 DAYS = ("days since 2000-01-01", "days since 2000-01-03", "hours since 2000-01-05")
 
@@ -356,3 +361,109 @@ def inlined(refs):
     return {
         key: Path(found[0]).read_bytes() if isinstance(found, list) else found for key, found in refs.items()
     }
+
+
+def along(path, values, version=2):
+    """A set of one coordinate."""
+    values = np.asarray(values)
+    group = zarr.open_group(path, mode="w", zarr_format=version)
+    how = {"attributes": {"_ARRAY_DIMENSIONS": ["t"]}} if version == 2 else {"dimension_names": ["t"]}
+    dtype = str if values.dtype.kind == "O" else values.dtype
+    group.create_array("t", shape=values.shape, dtype=dtype, compressors=None, **how)[...] = values
+    return scan(path)
+
+
+TWO = {
+    "integers": ([0, 1], [2, 3]),
+    "times": (np.array([0, 1], "M8[s]"), np.array([2, 3], "M8[s]")),
+    "spans": (np.array([0, 1], "m8[h]"), np.array([2, 3], "m8[h]")),
+    "falling": ([7, 6], [3, 2]),
+}
+TEXTS = {
+    "texts": (["a", "b"], ["c", "d"]),
+    "objects": (np.array(["a", "b"], object), np.array(["c", "ddd"], object)),
+}
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("case", [*TWO, *TEXTS])
+def test_sets_stand_in_the_order_of_their_coordinate(tmp_path, case, version):
+    first, last = (TWO | TEXTS)[case]
+    sets = [along(tmp_path / f"{k}.zarr", each, version) for k, each in enumerate((first, last))]
+    expected = [*np.asarray(first).tolist(), *np.asarray(last).tolist()]
+    for refs in (concat(sets, "t"), concat(sets, "t", sort=True), concat(sets[::-1], "t", sort=True)):
+        assert zaro.open(refs)["t"][...].tolist() == expected
+    if case in TEXTS:  # which have no order but what they are put in
+        assert zaro.open(concat(sets[::-1], "t"))["t"][...].tolist() == expected[2:] + expected[:2]
+        return
+    for wrong in (sets[::-1], [sets[0], sets[0]]) if case != "falling" else ([sets[0], sets[0]],):
+        with pytest.raises(CombineError, match=r"they (overlap|are not in order)"):
+            concat(wrong, "t")
+
+
+@pytest.mark.parametrize("case", [*TWO, *TEXTS])
+def test_sets_of_version_3_grow_by_any_coordinate_or_say_why_not(tmp_path, case):
+    first, last = (TWO | TEXTS)[case]
+    target = tmp_path / "t.json"
+    along(tmp_path / "0.zarr", first, 3).save(target)
+    if case == "objects":
+        with pytest.raises(UnsupportedError, match="cannot be encoded by vlen-utf8"):
+            append(target, [along(tmp_path / "1.zarr", last, 3)], "t")
+        return
+    append(target, [along(tmp_path / "1.zarr", last, 3)], "t")
+    expected = [*np.asarray(first).tolist(), *np.asarray(last).tolist()]
+    assert zaro.open(target)["t"][...].tolist() == expected
+
+
+def test_numbers_that_no_type_holds_are_not_rounded(tmp_path):
+    floats, huge = along(tmp_path / "0.zarr", [0.0, 1.0]), along(tmp_path / "1.zarr", [2**53 + 1, 2**53 + 3])
+    with pytest.raises(CombineError, match="values of types <f8, <i8, which no type holds exactly"):
+        concat([floats, huge], "t")
+    floats.save(tmp_path / "t.json")
+    with pytest.raises(CombineError, match="has values of type int64, which '<f8' of the first"):
+        append(tmp_path / "t.json", [huge], "t")
+    found = concat([floats, along(tmp_path / "2.zarr", [2, 3])], "t")
+    assert zaro.open(found)["t"][...].tolist() == [0, 1, 2, 3]
+
+
+def test_what_is_no_time_is_the_same_as_what_is_none(tmp_path):
+    target = tmp_path / "t.json"
+    along(tmp_path / "0.zarr", np.array(["2000", "2001"], "M8[s]")).save(target)
+    append(target, [along(tmp_path / "1.zarr", np.array(["2002", "NaT"], "M8[s]"))], "t")
+    assert str(zaro.open(target)["t"][...]) == str(np.array(["2000", "2001", "2002", "NaT"], "M8[s]"))
+    sets = []
+    for k in range(2):
+        held = np.array(["2000", "NaT", "2002"], "M8[s]")
+        arrays = {"t": ([k], ["t"], {}), "held": (held, ["x"], {}, {"chunks": (2,)})}
+        sets.append(scan(store(tmp_path / f"{k}.zarr", 2, **arrays), inline_threshold=0))
+    assert zaro.open(concat(sets, "t"))["held"].shape == (3,)
+
+
+def test_nothing_to_append_is_an_error(tmp_path):
+    along(tmp_path / "0.zarr", [0, 1]).save(tmp_path / "t.json")
+    with pytest.raises(ValueError, match="there are no sets to join"):
+        append(tmp_path / "t.json", [], "t")
+
+
+def test_copies_of_documents_do_not_outlive_what_they_copy(tmp_path):
+    """Sets of stores with consolidated metadata, as others than zaro make them."""
+    documents = []
+    for k, name in enumerate("vvw"):
+        plain = ({"compressors": None},)
+        arrays = {"t": ([2 * k, 2 * k + 1], ["t"], {}, *plain), name: ([k, k], ["t"], {}, *plain)}
+        path = store(tmp_path / f"{k}.zarr", 3, **arrays)
+        zarr.consolidate_metadata(path)
+        documents.append(
+            {
+                str(file.relative_to(path)): file.read_text() if file.name == "zarr.json" else [str(file)]
+                for file in path.rglob("*")
+                if file.is_file()
+            }
+        )
+    zaro.References.open(documents[0]).save(tmp_path / "grown.json")
+    append(tmp_path / "grown.json", documents[1:2], "t")
+    for refs in (concat(documents[:2], "t"), tmp_path / "grown.json"):
+        group = zarr.open_group(zaro.zarr.ZaroStore(refs), mode="r")
+        assert (group["t"][...].tolist(), group["v"][...].tolist()) == ([0, 1, 2, 3], [0, 0, 1, 1])
+    merged = zarr.open_group(zaro.zarr.ZaroStore(zaro.merge(documents[1:], check=False)), mode="r")
+    assert sorted(merged) == ["t", "v", "w"]

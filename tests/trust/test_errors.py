@@ -86,6 +86,7 @@ AT_THE_DOORS = {
     "scan/hdf5_codec.py": {"ValueError": "numcodecs' protocol"},
     "scan/hdf5_chunks.py": {"OSError": "becomes a ScanError in the caller"},
     "scan/hdf5_filters.py": {"ValueError": "becomes the filter's reason"},
+    "scan/append.py": {"ValueError": "a caller's argument"},
     "scan/gribfile.py": {"ValueError": "becomes a ScanError in the scan, a CorruptChunkError in a read"},
     "scan/members.py": {"ValueError": "becomes a ScanError in the caller"},
     "stores/filesystems.py": {"FileNotFoundError": "absent: the caller knows whether that is an error"},

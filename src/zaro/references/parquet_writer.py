@@ -220,9 +220,10 @@ def _encode(
         }
     )
     out = pa.BufferOutputStream()
+    # without statistics fastparquet, fsspec's engine, takes integers for floats
     pq.write_table(
-        table, out, compression=compression, use_dictionary=["path", "size"], write_statistics=False,
-        store_schema=False, row_group_size=rows,
+        table, out, compression=compression, use_dictionary=["path", "size"],
+        write_statistics=["offset", "size"], store_schema=False, row_group_size=rows,
     )  # fmt: skip
     return memoryview(out.getvalue())
 

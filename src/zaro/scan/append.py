@@ -22,10 +22,10 @@ from zaro.references.parquet_writer import RECORD_SIZE, extend
 from zaro.references.set import References, format_of
 from zaro.references.table import DenseTable, EmptyTable, Located, OneByOne, SparseTable, Table
 from zaro.scan.combine import check_same, check_variables, ordered, path_of
-from zaro.scan.coordinates import CoordinateSource, Places, places_along
+from zaro.scan.coordinates import CoordinateSource, Places, is_exact, places_along
 from zaro.scan.draft import Chunks, encode
 from zaro.scan.joined import How, Output, bounds_of, cut, misfit, unfit
-from zaro.scan.members import Member, Node, check_like, members_of, read_values
+from zaro.scan.members import Member, Node, check_like, document_alone, members_of, read_values
 from zaro.scan.settings import Settings, spell_files
 
 __all__ = ["append"]
@@ -89,6 +89,8 @@ def append(
     --------
     zaro.concat : makes a new set of all.
     """
+    if not sets:
+        raise ValueError("there are no sets to join")
     address = os.fspath(target)
     refs = References.open(address, storage_options=storage_options, changed="ignore")
     _check_form(refs, address)
@@ -146,9 +148,8 @@ class _Growth:
         check_variables(members, self.path if places is not None else "")
         for variable, node in self.old.nodes.items():
             if places is not None and variable == self.path:
-                self._by_values(
-                    node, node.dims.index(self.dim), np.concatenate(places.values[1:]), new[0].label
-                )
+                added = Places(places.values[1:], {}).joined(variable, new[0].label)
+                self._by_values(node, node.dims.index(self.dim), added, new[0].label)
             elif self.dim in node.dims:
                 self._grow(members, variable, how, places)
             elif how.check:
@@ -263,13 +264,14 @@ class _Growth:
             )
             raise UnsupportedError(self.old.label, first.path, reason)
 
-    @staticmethod
-    def _as_stored(first: Node, values: NDArray[Any], label: str) -> NDArray[Any]:
-        dtype = np.dtype(first.document["dtype"] if not first.is_v3 else first.document["data_type"])
-        if values.dtype.kind == dtype.kind == "O" or (dtype.kind == "O" and values.dtype.kind in "US"):
+    def _as_stored(self, first: Node, values: NDArray[Any], label: str) -> NDArray[Any]:
+        array = open_node(self.old.refs, first.path)
+        assert isinstance(array, Array)
+        dtype = array.dtype
+        if dtype.kind in "OT" and values.dtype.kind in "OTUS":
             return values.astype(object)
         found = values.astype(dtype)
-        if not np.array_equal(found, values, equal_nan=dtype.kind in "fc" and values.dtype.kind in "fc"):
+        if not is_exact(found, values):
             reason = f"has values of type {values.dtype}, which {dtype.str!r} of the first set cannot hold"
             raise CombineError(label, first.path, reason)
         return found
@@ -344,9 +346,9 @@ class _Longer(OneByOne):
 
 
 def _laid_over(old: Contents, new: Contents) -> Contents:
-    found = Contents({**old.metadata, **new.metadata}, dict(old.tables), old.other, dict(old.layouts))
+    metadata = {key: document_alone(key, raw, "") for key, raw in old.metadata.items() if key != ".zmetadata"}
+    found = Contents({**metadata, **new.metadata}, dict(old.tables), old.other, dict(old.layouts))
     found.fingerprints = new.fingerprints
-    found.metadata.pop(".zmetadata", None)  # a consolidated copy, which has grown old
     for path, table in new.tables.items():
         layout: ChunkLayout = new.layouts[path]
         found.layouts[path] = layout

@@ -144,9 +144,9 @@ def _concat(members: list[Member], dims: list[str], how: How) -> Member:
     if len(dims) == 1:
         return _along(members, dims[0], how)
     outer = dims[0]
-    groups: dict[bytes, list[Member]] = {}
+    groups: dict[str, list[Member]] = {}
     for member, values in zip(members, _places(members, outer, how)[1].values, strict=True):
-        groups.setdefault(values.tobytes(), []).append(member)
+        groups.setdefault(repr(values.tolist()), []).append(member)
     inner = [_concat(group, dims[1:], how) for group in groups.values()]
     return _along(inner, outer, how)
 
@@ -226,24 +226,30 @@ def _are_beside(nodes: list[Node], auxiliary: set[str]) -> bool:
 
 def ordered(members: list[Member], places: Places, path: str, how: How) -> tuple[list[Member], Places]:
     """Check that each set follows the one before, or put them so."""
-    if any(values.dtype.kind not in "iuf" for values in places.values) or not all(map(len, places.values)):
+    there = [k for k, values in enumerate(places.values) if len(values)]
+    ordinal = all(values.dtype.kind in "iufmM" for values in places.values)
+    if len(there) < 2:
         return members, places
     if how.sort:
-        order = sorted(range(len(members)), key=lambda k: places.values[k][0])
-        members, places = [members[k] for k in order], places.reordered(order)
-    ends = [(values[0], values[-1]) for values in places.values]
-    falls = ends[0][0] > ends[0][1] or (
-        ends[0][0] == ends[0][1] and len(ends) > 1 and ends[1][0] < ends[0][1]
-    )
+        falls = ordinal and any(values[0] > values[-1] for values in places.values if len(values))
+        starts = [places.values[k][0] for k in there]
+        order = sorted(range(len(there)), key=starts.__getitem__, reverse=falls)
+        there = [there[k] for k in order]
+        members, places = [members[k] for k in there], places.reordered(there)
+        there = list(range(len(there)))
+    if not ordinal:  # texts have no order but what they are put in
+        return members, places
+    ends = [(places.values[k][0], places.values[k][-1]) for k in there]
+    falls = ends[0][0] > ends[0][1] or (ends[0][0] == ends[0][1] and ends[1][0] < ends[0][1])
     for k in range(1, len(ends)):
         last, next_ = ends[k - 1][1], ends[k][0]
         if not (next_ < last if falls else next_ > last):
             what = "overlap" if _between(next_, ends[k - 1]) else "are not in order"
             reason = (
-                f"begins at {next_}, {members[k - 1].label} ends at {last}: they {what}"
+                f"begins at {next_}, {members[there[k - 1]].label} ends at {last}: they {what}"
                 f"{'' if what == 'overlap' else '; sort=True, or --sort, puts them in order'}"
             )
-            raise CombineError(members[k].label, path, reason)
+            raise CombineError(members[there[k]].label, path, reason)
     return members, places
 
 
@@ -289,7 +295,7 @@ def _equal(found: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.bool_]:
         ]
         return np.array(each, bool).reshape(found.shape)
     same = np.asarray(found == expected)
-    return same | (np.isnan(found) & np.isnan(expected)) if found.dtype.kind in "fc" else same
+    return same | (np.isnan(found) & np.isnan(expected)) if found.dtype.kind in "fcmM" else same
 
 
 def _same_inline(a: Node, b: Node) -> bool:

@@ -23,7 +23,7 @@ from zaro.scan.members import (
     read_values,
 )
 
-__all__ = ["CoordinateSource", "Places", "places_along"]
+__all__ = ["CoordinateSource", "Places", "is_exact", "places_along"]
 
 CoordinateSource = Literal["value", "time"] | str | re.Pattern[str] | Callable[[Any, str], Any]
 """How a coordinate is found.
@@ -42,10 +42,22 @@ class Places:
     attrs: dict[str, Any]
     units: list[Any] = field(default_factory=list)  # of each set as stored, where they differ
 
-    @property
-    def joined(self) -> NDArray[Any]:
-        """All of them."""
-        return np.concatenate(self.values)
+    def joined(self, path: str, label: str) -> NDArray[Any]:
+        """All of them.
+
+        Raises
+        ------
+        CombineError
+            No type holds them all.
+        """
+        found = np.concatenate(self.values)
+        start = 0
+        for values in self.values:
+            if not is_exact(found[start : start + len(values)], values):
+                types = ", ".join(sorted({each.dtype.str for each in self.values}))
+                raise CombineError(label, path, f"has values of types {types}, which no type holds exactly")
+            start += len(values)
+        return found
 
     def reordered(self, order: Sequence[int]) -> Places:
         """The same, of the sets in another order."""
@@ -66,6 +78,14 @@ class Places:
             return values
         calendar = node.attrs.get("calendar", self.attrs.get("calendar"))
         return _in_units(values, node, (own, units), calendar, label)
+
+
+def is_exact(found: NDArray[Any], values: NDArray[Any]) -> bool:
+    """Whether values that were given another type are what they were."""
+    kinds = found.dtype.kind + values.dtype.kind
+    if kinds in ("fi", "fu", "ci", "cu"):  # to compare them would round them again
+        return bool(np.array_equal(found.real.astype(object), values.astype(object)))
+    return bool(np.array_equal(found, values, equal_nan=set(kinds) <= set("fc") or set(kinds) <= set("mM")))
 
 
 def places_along(

@@ -20,7 +20,7 @@ from zaro.references.set import References
 from zaro.references.table import INLINE, Ids
 from zaro.scan.coordinates import CoordinateSource, Places
 from zaro.scan.draft import Chunks, Draft
-from zaro.scan.members import Member, Node, check_like, read_values
+from zaro.scan.members import Member, Node, check_like, document_alone, read_values
 
 __all__ = ["How", "Output", "bounds_of", "cut", "misfit", "unfit"]
 
@@ -71,7 +71,7 @@ class Output:
         for key, raw in member.refs.contents.metadata.items():
             path, _, name = key.rpartition("/")
             if path not in arrays and name != ".zmetadata" and key not in self.contents.metadata:
-                self.contents.metadata[key] = raw
+                self.contents.metadata[key] = document_alone(key, raw, member.label)
         for key, reference in member.refs.contents.other.items():
             self.contents.other.setdefault(key, reference)
 
@@ -144,7 +144,7 @@ class Output:
         attrs = {name: value for name, value in places.attrs.items() if name != "_ARRAY_DIMENSIONS"}
         old = member.nodes.get(path)
         like = old or next((node for node in member.nodes.values() if node.is_v3), None)
-        self._held(path, (dim,), places.joined, attrs, like)
+        self._held(path, (dim,), places.joined(path, member.label), attrs, like)
 
     def _held(
         self,
@@ -155,7 +155,7 @@ class Output:
         like: Node | None,
     ) -> None:
         """Add an array by its values, in the version of another, or as it is where that has the same path."""
-        texts = values.dtype.kind in "UO"
+        texts = values.dtype.kind in "UOT"
         if texts:
             values = values.astype(object)
         else:

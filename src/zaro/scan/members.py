@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from zaro.errors import CombineError, MetadataError
 from zaro.hierarchy import Array, open_node
 from zaro.metadata import ArrayMetadata, KeyEncoding, read_node
-from zaro.metadata.documents import Document
+from zaro.metadata.documents import Document, DocumentSource
 from zaro.references.layout import join_path, split_key
 from zaro.references.set import References
 from zaro.references.table import INLINE, Table
@@ -27,6 +27,7 @@ __all__ = [
     "check_attributes",
     "check_like",
     "check_missing",
+    "document_alone",
     "group_of",
     "is_missing",
     "members_of",
@@ -368,6 +369,19 @@ def _inline_values(node: Node) -> NDArray[Any] | None:
     if length != math.prod(node.shape) * np.dtype(dtype).itemsize:
         return None
     return np.frombuffer(raw, dtype).reshape(node.shape)
+
+
+def document_alone(key: str, document: DocumentSource, target: str) -> bytes:
+    """A document as bytes, without the copies of others in it."""
+    if isinstance(document, bytes | bytearray | memoryview):
+        raw = bytes(document)
+        if b"consolidated_metadata" not in raw:
+            return raw
+    try:
+        members = Document.parse(key, document).members
+    except MetadataError as err:
+        raise err.of(target) from None
+    return json.dumps({k: v for k, v in members.items() if k != "consolidated_metadata"}).encode()
 
 
 def group_of(path: str) -> str:

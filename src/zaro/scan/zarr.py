@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -12,14 +11,14 @@ import numpy as np
 
 from zaro import config
 from zaro.detect import Opened, detect
-from zaro.errors import MetadataError, ScanError
-from zaro.metadata.documents import Document, DocumentSource
+from zaro.errors import ScanError
 from zaro.options import Options
 from zaro.references.contents import Contents, Rows, make_table
 from zaro.references.files import FileTable
 from zaro.references.layout import METADATA_NAMES, array_layouts, join_path, split_key
 from zaro.references.plain import KeyTable
 from zaro.references.table import INLINE, WHOLE
+from zaro.scan.members import document_alone
 from zaro.scan.settings import Settings
 from zaro.scan.source import Source
 from zaro.stores.base import packed_document_most
@@ -40,10 +39,10 @@ def scan_zarr(url: str, options: Options, settings: Settings) -> Contents:
         raise ScanError(url, "", "is a reference set already; open it with zaro.References.open")
     contents = Contents()
     for path in _paths(opened, settings):
-        for name in _NODES:
-            document = opened.document(join_path(path, name))
+        for key in (join_path(path, name) for name in _NODES):
+            document = opened.document(key)
             if document is not None:
-                contents.metadata[join_path(path, name)] = _raw(join_path(path, name), document, url)
+                contents.metadata[key] = document_alone(key, document, url)
     if not contents.metadata:
         hint = "the files of a folder are named one by one, or as 'folder/*.nc'"
         raise ScanError(url, "", f"holds no Zarr; {hint}")
@@ -78,19 +77,6 @@ def _is_node(opened: Opened, path: str) -> bool:
     return any(opened.document(join_path(path, name)) for name in ("zarr.json", ".zarray", ".zgroup"))
 
 
-def _raw(key: str, document: DocumentSource, target: str) -> bytes:
-    """A document as bytes, without the copies of others in it."""
-    if isinstance(document, bytes | bytearray | memoryview):
-        raw = bytes(document)
-        if b"consolidated_metadata" not in raw:
-            return raw
-    try:
-        members = Document.parse(key, document).members
-    except MetadataError as err:
-        raise err.of(target) from None
-    return json.dumps({k: v for k, v in members.items() if k != "consolidated_metadata"}).encode()
-
-
 # ---- zip files ---------------------------------------------------------------------------------
 
 
@@ -119,7 +105,7 @@ def scan_zip(source: Source, settings: Settings) -> Contents:
             continue
         if split_key(key)[1] in METADATA_NAMES:
             if split_key(key)[1] != ".zmetadata":
-                contents.metadata[key] = _raw(key, _document(source, archive, info), source.url)
+                contents.metadata[key] = document_alone(key, _document(source, archive, info), source.url)
         else:
             chunks[key] = info
     contents.layouts.update(array_layouts(contents.metadata))
