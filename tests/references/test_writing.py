@@ -132,3 +132,15 @@ def test_a_set_is_saved_with_the_options_of_its_place(form):
     refs = References.open({"sst/.zarray": ZARRAY, "sst/0.0": ["/a.nc", 0, 4], "sst/0.1": ["/a.nc", 4, 4]})
     refs.save(target, format=form, storage_options=options)
     assert dict(References.open(target, storage_options=options)) == dict(refs)
+
+
+def test_files_of_data_elsewhere_are_left_alone_and_who_does_not_answer_is_told(tmp_path):
+    refs = References.open({"version": 1, "refs": {".zgroup": '{"zarr_format":2}'}})
+    memory = fsspec.filesystem("memory")
+    for name, data in (("d.nc", b"CDF\x01\0\0"), ("d.gz", b"\x1f\x8b\0\0broken")):
+        memory.pipe_file(f"/{tmp_path.name}/{name}", data)
+        with pytest.raises(StoreError, match="is a file of data, which is left alone"):
+            refs.save(f"memory://{tmp_path.name}/{name}", format="json")
+        assert memory.cat_file(f"/{tmp_path.name}/{name}") == data
+    with pytest.raises(StoreError, match="Connect call failed"):
+        refs.save("http://127.0.0.1:9/refs.json")

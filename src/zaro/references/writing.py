@@ -104,6 +104,8 @@ def check_replaceable(target: str, storage_options: Mapping[str, Any] | None = N
             start = there.read(_HEAD)
     except (FileNotFoundError, StoreForbiddenError):  # writing tells whether it is forbidden
         return
+    except StoreError:  # a server that does not answer, say
+        raise
     except Exception as err:  # each decompressor has errors of its own
         raise StoreError(target, _DATA) from err
     if b"\0" in start:
